@@ -1,0 +1,74 @@
+// What every layer calls with its heads: rotate, stage, tables, attend, commit.
+import * as tf from '@tensorflow/tfjs-core';
+import { attend } from './attend';
+import { ConfigError, UnsupportedError } from './errors';
+import type { AttendOptions, AttendResult, AttentionInputs, AttentionKernel } from './kernel';
+import type { KeyValueCache } from './key-value-cache';
+import type { PositionMethod, Positions, TokenPositions } from './position';
+import { distancesBetween } from './token-positions';
+
+export interface HeadsCall extends Omit<AttendOptions, 'relative' | 'positions'> {
+  readonly query: tf.Tensor4D; // [B, Hq, Sq, D]
+  readonly key?: tf.Tensor4D; // [B, Hkv, Skv, D]; absent: the rows of a sealed cache
+  readonly value?: tf.Tensor4D; // [B, Hkv, Skv, Dv]
+  readonly cross: boolean; // keys are other tokens than the queries
+  readonly kernel: AttentionKernel;
+  readonly position?: PositionMethod;
+  readonly cache?: KeyValueCache;
+  readonly lengths?: readonly number[];
+  readonly positions?: readonly TokenPositions[];
+}
+
+/**
+ * Attention of projected heads, with positions and a cache where the call has them. A call that fails leaves the cache
+ * as it was.
+ *
+ * @throws ConfigError, ShapeError, UnsupportedError as `attend` does
+ */
+export function attendHeads(call: HeadsCall): AttendResult {
+  const { cross, cache, position, positions, lengths, kernel, query, key, value, ...options } = call;
+  checkCache(call);
+  return tf.tidy(() => {
+    const at = positionsOfNewRows(call);
+    const rotate = (heads: tf.Tensor4D, role: 'query' | 'key') => position?.rotate?.(heads, role, at[role]) ?? heads;
+    const q = rotate(query, 'query');
+    const rows = key && value ? { key: rotate(key, 'key'), value } : undefined;
+    const staged = rows && cache?.stage({ ...rows, ...(lengths && { lengths }), positions: at.key[0]! });
+    const stored = staged?.stored ?? cache?.read();
+    const inputs: AttentionInputs = stored ? { query: q, stored } : { query: q, ...rows! };
+    const known: Positions = { query: at.query[0]!, key: stored?.positions ?? at.key[0]! };
+    const Skv = stored ? Math.max(...stored.lengths) : key!.shape[2];
+    const relative = position?.tables?.(query, distancesBetween(known, query.shape[2], Skv));
+    const result = attend(kernel, inputs, {
+      ...options,
+      ...(options.queryStart === undefined && cache && !cross && { queryStart: cache.nextOrder }),
+      ...(position && { positions: known }),
+      ...(relative && { relative }),
+    });
+    staged?.commit();
+    return result;
+  });
+}
+
+/** Positions of the rows of this call, one for each section: given, or counted on from the cache, or from 0. */
+function positionsOfNewRows({ query, key, cross, cache, positions }: HeadsCall) {
+  const next: TokenPositions = { start: cache && !cross ? cache.nextPosition : [0] };
+  const known = positions ?? [next];
+  if (!cross) return { query: known, key: known };
+  // Other tokens: the last query stands at the last key, as token order has it, unless positions are given.
+  const Skv = key?.shape[2] ?? Math.max(...(cache?.lengths ?? [0]));
+  return { query: positions ?? [{ start: [Skv - query.shape[2]] }], key: [{ start: [0] }] };
+}
+
+function checkCache({ key, cache, lengths }: HeadsCall): void {
+  if (!cache) {
+    if (!key) throw new ConfigError('attendHeads', 'without a key there must be a sealed cache to read');
+    if (lengths) throw new ConfigError('attendHeads', 'lengths count new rows of a cache; without one use validLengths');
+    return;
+  }
+  if (!key && !cache.sealed) throw new ConfigError('attendHeads', 'only a sealed cache serves a call without a key');
+  if (tf.engine().state.gradientDepth === 0) return;
+  throw new UnsupportedError('attendHeads', 'a cache cannot stand in a gradient', [
+    'rows are written in place, so gradients through them would be silently zero',
+  ]);
+}

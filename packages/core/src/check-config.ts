@@ -1,0 +1,37 @@
+// What every config is checked for.
+import { ConfigError } from './errors';
+
+/** @throws ConfigError unless it is a finite number for which `holds` */
+export function checkNumber(
+  where: string,
+  name: string,
+  value: number,
+  [holds, rule]: readonly [(x: number) => boolean, string],
+): void {
+  if (typeof value === 'number' && Number.isFinite(value) && holds(value)) return;
+  throw new ConfigError(where, `${name} must be ${rule}`, { [name]: value });
+}
+
+/** @throws ConfigError unless 0 <= rate < 1 */
+export function checkRate(where: string, name: string, rate: number): void {
+  checkNumber(where, name, rate, [(r) => r >= 0 && r < 1, 'at least 0 and below 1']);
+}
+
+/** @throws ConfigError unless it is 0, which switches it off, or above */
+export function checkSoftcap(where: string, softcap: number): void {
+  checkNumber(where, 'softcap', softcap, [(c) => c >= 0, 'above 0, or 0 to switch it off']);
+}
+
+/** @throws ConfigError unless each is a whole number above 0 */
+export function checkSizes(where: string, sizes: Readonly<Record<string, number>>): void {
+  for (const [name, size] of Object.entries(sizes)) {
+    checkNumber(where, name, size, [(n) => Number.isInteger(n) && n > 0, 'a whole number above 0']);
+  }
+}
+
+/** @throws ConfigError for an option that is not among those known */
+export function checkKnownOptions(where: string, config: object, known: readonly string[]): void {
+  const unknown = Object.keys(config).filter((name) => !known.includes(name));
+  if (unknown.length === 0) return;
+  throw new ConfigError(where, 'config may hold known options only', { unknown, known });
+}

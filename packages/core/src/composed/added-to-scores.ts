@@ -1,0 +1,103 @@
+// What is added to scores before softmax: the bias, -Infinity for each hidden pair, and the logit of the sink key.
+//
+// The sink key is one more key and value of zeros. With learned sinks its logit is the head's. Without, it stands in
+// for rows that see nothing, which would be 0 / 0: its logit is 0 there and -Infinity in every other row.
+import * as tf from '@tensorflow/tfjs-core';
+import type { MaskPlan } from '../mask';
+import type { Block } from './blocks';
+import type { Prepared } from './prepare';
+import { take } from './take';
+
+export interface AddedToScores {
+  /** Broadcasts to [b, h, rows, keys], or to [b, h, rows, keys + 1] with a sink key; absent: nothing is added. */
+  readonly terms?: tf.Tensor4D;
+  readonly sinkKey: boolean;
+}
+
+/** All that is added to the scores of a block, for all of its heads. */
+export function addedToScores(call: Prepared, block: Block): AddedToScores {
+  const hidden = sum([hiddenBySpans(call.plan, block), ...call.dense.map((mask) => cut(mask, block))]);
+  const terms = sum([hidden, biasOf(call, block, hidden)]);
+  const sinkKey = call.sink !== undefined || mayHoldEmptyRow(call, block);
+  if (!sinkKey) return terms ? { terms, sinkKey } : { sinkKey };
+  const logit = call.sink ?? whereRowIsEmpty(terms);
+  return { terms: withColumn(terms, logit, block.keys[1] - block.keys[0]), sinkKey };
+}
+
+/** -Infinity where the plan's spans hide a pair, else 0: [1 | b, 1 | h, rows, keys]; undefined where they hide none. */
+function hiddenBySpans(plan: MaskPlan, { batch, rows, keys }: Block): tf.Tensor4D | undefined {
+  const [planB, planH, R, width] = plan.shape;
+  const [b0, b1] = planB === 1 ? [0, 1] : batch;
+  const [rowCount, keyCount] = [rows[1] - rows[0], keys[1] - keys[0]];
+  const added = new Float32Array((b1 - b0) * planH * rowCount * keyCount).fill(-Infinity);
+  let visible = 0;
+  let at = 0;
+  for (let b = b0; b < b1; b++) {
+    for (let h = 0; h < planH; h++) {
+      for (let row = rows[0]; row < rows[1]; row++, at += keyCount) {
+        for (let n = 0; n < width; n++) {
+          const i = (((b * planH + h) * R + row) * width + n) * 2;
+          const [from, to] = [plan.spans[i]! - keys[0], plan.spans[i + 1]! - keys[0]];
+          if (from < to) added.fill(0, at + from, at + to);
+          visible += to - from;
+        }
+      }
+    }
+  }
+  return visible === added.length ? undefined : tf.tensor4d(added, [b1 - b0, planH, rowCount, keyCount]);
+}
+
+/** A bias at a hidden pair never counts, not even NaN, which adding -Infinity would not remove. */
+function biasOf(call: Prepared, block: Block, hidden: tf.Tensor4D | undefined): tf.Tensor4D | undefined {
+  const bias = call.bias && cut(call.bias, block);
+  if (!bias || !hidden || call.biasIsFinite) return bias;
+  return tf.where(tf.equal(hidden, 0), bias, tf.fill([1, 1, 1, 1], -Infinity));
+}
+
+/** False only where every row of the block is known to see a key. */
+function mayHoldEmptyRow({ plan, bias, biasIsFinite }: Prepared, { batch, rows }: Block): boolean {
+  if (plan.dense.length > 0 || (bias && !biasIsFinite)) return true;
+  const [planB, planH, R, width] = plan.shape;
+  const [b0, b1] = planB === 1 ? [0, 1] : batch;
+  for (let b = b0; b < b1; b++) {
+    for (let h = 0; h < planH; h++) {
+      for (let row = rows[0]; row < rows[1]; row++) {
+        const i = ((b * planH + h) * R + row) * width * 2;
+        if (plan.spans[i] === plan.spans[i + 1]) return true; // the first span is empty only if all are
+      }
+    }
+  }
+  return false;
+}
+
+/** 0 for rows whose every key is hidden, else -Infinity: [b, h, rows, 1]. */
+function whereRowIsEmpty(terms: tf.Tensor4D | undefined): tf.Tensor4D {
+  if (!terms) return tf.zeros([1, 1, 1, 1]); // there is no key at all
+  return zeroWhere(tf.equal(tf.max(terms, 3, true), -Infinity));
+}
+
+/** 0 where true, -Infinity where false: log of 1 and 0. `where` is ten times slower on wasm. */
+export function zeroWhere(condition: tf.Tensor): tf.Tensor4D {
+  return tf.log(tf.cast(condition, 'float32')) as tf.Tensor4D;
+}
+
+function withColumn(terms: tf.Tensor4D | undefined, column: tf.Tensor4D, keyCount: number): tf.Tensor4D {
+  const [b, h, rows] = [0, 1, 2].map((axis) => Math.max(terms?.shape[axis] ?? 1, column.shape[axis]!)) as [
+    number,
+    number,
+    number,
+  ];
+  // Adding zeros is the fastest broadcast on wasm.
+  const wide: tf.Tensor4D = tf.zeros([b, h, rows, keyCount]);
+  const wideColumn: tf.Tensor4D = tf.add(tf.zeros([b, h, rows, 1]), column);
+  return tf.concat([terms ? tf.add(wide, terms) : wide, wideColumn], 3);
+}
+
+function cut(x: tf.Tensor4D, { batch, heads, rows, keys }: Block): tf.Tensor4D {
+  return take(x, [batch, heads, rows, keys]);
+}
+
+function sum(terms: readonly (tf.Tensor4D | undefined)[]): tf.Tensor4D | undefined {
+  const known = terms.filter((term): term is tf.Tensor4D => term !== undefined);
+  return known.length > 0 ? known.reduce((total, term) => tf.add(total, term)) : undefined;
+}

@@ -1,0 +1,65 @@
+// Cuts the tensors of one block out of those of a call.
+import * as tf from '@tensorflow/tfjs-core';
+import { dropoutKeeps, dropoutRow } from '../dropout';
+import type { Span } from '../mask';
+import { positionsOf } from '../token-positions';
+import type { AddedToScores } from './added-to-scores';
+import type { Block } from './blocks';
+import type { BlockTensors } from './formula';
+import type { Prepared } from './prepare';
+import { take } from './take';
+
+/** The part of a call's tensors that a block computes with; `added` is that of all heads. */
+export function blockTensors(call: Prepared, block: Block, { terms, sinkKey }: AddedToScores): BlockTensors {
+  const { batch, heads, rows, keys } = block;
+  const ofKeys = (x: tf.Tensor4D) => {
+    const cut = take(x, [batch, keyValueHeads(call, heads), keys, whole(x, 3)]);
+    return sinkKey ? withZeroRow(cut) : cut;
+  };
+  return {
+    query: take(call.query, [batch, heads, rows, whole(call.query, 3)]),
+    key: ofKeys(call.key),
+    value: ofKeys(call.value),
+    softcap: call.softcap,
+    ...(terms && { added: take(terms, [whole(terms, 0), heads, whole(terms, 2), whole(terms, 3)]) }),
+    ...(call.dropout && { keep: dropoutFactors(call, block, sinkKey) }),
+  };
+}
+
+/** Query head h reads key/value head floor(h / G). */
+export function keyValueHeads({ sizes: { Hq, Hkv } }: Prepared, [from, to]: Span): Span {
+  return [(from * Hkv) / Hq, (to * Hkv) / Hq];
+}
+
+export function whole(x: tf.Tensor, axis: number): Span {
+  return [0, x.shape[axis]!];
+}
+
+function withZeroRow(x: tf.Tensor4D): tf.Tensor4D {
+  const [b, h, , width] = x.shape;
+  return tf.concat([x, tf.zeros([b, h, 1, width])], 2);
+}
+
+/** 0 or 1 / (1 - rate) for each weight of the block; the sink key, whose value is 0, is never dropped. */
+function dropoutFactors({ dropout, order, sizes }: Prepared, block: Block, sinkKey: boolean): tf.Tensor4D {
+  const { rate, seed } = dropout!;
+  const { batch, heads, rows, keys } = block;
+  const keyCount = keys[1] - keys[0] + (sinkKey ? 1 : 0);
+  const shape = [batch[1] - batch[0], heads[1] - heads[0], rows[1] - rows[0], keyCount] as const;
+  const factors = new Float32Array(shape.reduce((product, size) => product * size)).fill(1);
+  let at = 0;
+  for (let b = batch[0]; b < batch[1]; b++) {
+    const queries = positionsOf(order.query, b, rows, sizes.Sq);
+    const columns = positionsOf(order.key, b, keys, sizes.Skv);
+    for (let h = heads[0]; h < heads[1]; h++) {
+      for (let i = 0; i < queries.length; i++) {
+        const row = dropoutRow(seed, b, h, queries[i]!);
+        for (let j = 0; j < columns.length; j++) {
+          factors[at + j] = dropoutKeeps(row, columns[j]!, rate) ? 1 / (1 - rate) : 0;
+        }
+        at += keyCount;
+      }
+    }
+  }
+  return tf.tensor4d(factors, [...shape]);
+}

@@ -1,0 +1,77 @@
+// The kernel made of tfjs operations: runs on every backend, with gradients. The formula is in `formula.ts`.
+import * as tf from '@tensorflow/tfjs-core';
+import { differentiable, secondOrder } from '../gradient';
+import type { AttentionKernel, KernelCall, KernelResult } from '../kernel';
+import { backward } from './backward';
+import { type Asked, forward, type Outcome } from './forward';
+import { type Differentiable, prepare } from './prepare';
+
+/** Scaled dot-product attention by tfjs operations (Vaswani et al. 2017, 1706.03762). The default kernel. */
+export const composed: AttentionKernel = {
+  name: 'composed',
+  unsupported({ inputs, relative, gradientDepth }) {
+    const reasons: string[] = [];
+    if (inputs.stored) reasons.push('stored keys and values cannot be read yet');
+    if (relative) reasons.push('relative tables are not supported yet');
+    if (gradientDepth > 1) {
+      reasons.push(`a gradient of a gradient is not supported: ${secondOrder}`);
+    }
+    return reasons;
+  },
+  run(call) {
+    const asked = { weights: asks(call, 'weights'), logSumExp: asks(call, 'logSumExp') };
+    const outcome =
+      call.gradientDepth === 0 ? forward(prepare(call, inputsOf(call)), asked) : taped(call, asked);
+    return resultOf(outcome);
+  },
+};
+
+function asks({ returns = [] }: KernelCall, name: 'weights' | 'logSumExp'): boolean {
+  return returns.includes(name);
+}
+
+function inputsOf({ inputs, bias, sinkLogits }: KernelCall): Differentiable {
+  const { query, key, value } = inputs as Exclude<KernelCall['inputs'], { stored: object }>;
+  return { query, key, value, ...(bias && { bias }), ...(sinkLogits && { sinkLogits }) };
+}
+
+function resultOf({ output, weights, logSumExp }: Outcome): KernelResult {
+  return {
+    output,
+    ...(weights && { weights }),
+    ...(logSumExp && { logSumExp: tf.squeeze(logSumExp, [3]) as tf.Tensor3D }),
+  };
+}
+
+/** customGrad gives one tensor: what is asked for beside the output lies behind it, in the last axis. */
+function taped(call: KernelCall, asked: Asked): Outcome {
+  const given = inputsOf(call);
+  const names = Object.keys(given) as (keyof Differentiable)[];
+  const named = (tensors: readonly tf.Tensor[]) =>
+    Object.fromEntries(names.map((name, i) => [name, tensors[i]])) as unknown as Differentiable;
+  const Dv = given.value.shape[3];
+  const widths = [Dv, asked.weights ? given.key.shape[2] : 0, asked.logSumExp ? 1 : 0];
+  const packed = differentiable(
+    names.map((name) => given[name]!),
+    (tensors) => {
+      const { output, weights, logSumExp } = forward(prepare(call, named(tensors)), asked);
+      const parts = [output, weights, logSumExp].filter((part): part is tf.Tensor4D => part !== undefined);
+      return parts.length === 1 ? output : tf.concat(parts, 3);
+    },
+    (gradient, tensors) => {
+      const gradients = backward(prepare(call, named(tensors)), unpack(gradient, widths), call.scale);
+      return names.map((name) => tf.reshape(gradients[name]!, given[name]!.shape));
+    },
+  );
+  return unpack(packed, widths);
+}
+
+function unpack(packed: tf.Tensor4D, widths: readonly number[]): Outcome {
+  if (widths[0] === packed.shape[3]) return { output: packed };
+  let at = 0;
+  const [output, weights, logSumExp] = widths.map((width) => {
+    at += width;
+    return width > 0 ? tf.slice(packed, [0, 0, 0, at - width], [-1, -1, -1, width]) : undefined;
+  });
+  return { output: output!, ...(weights && { weights }), ...(logSumExp && { logSumExp }) };
+}

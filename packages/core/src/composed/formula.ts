@@ -1,0 +1,68 @@
+// softmax(softcap(scale Q K^T) + bias + mask) V for one block, and its gradient (Vaswani et al. 2017, 1706.03762).
+import * as tf from '@tensorflow/tfjs-core';
+import { times, timesTransposed, transposedTimes } from '../multiply';
+import { take } from './take';
+
+/** The tensors of a block. `keys` counts the sink key where there is one. */
+export interface BlockTensors {
+  readonly query: tf.Tensor4D; // [b, hq, rows, D], times scale
+  readonly key: tf.Tensor4D; // [b, hkv, keys, D]
+  readonly value: tf.Tensor4D; // [b, hkv, keys, Dv]
+  readonly softcap: number; // 0: off
+  readonly added?: tf.Tensor4D; // broadcasts to [b, hq, rows, keys]
+  readonly keep?: tf.Tensor4D; // [b, hq, rows, keys]: 0, or 1 / (1 - rate)
+}
+
+export interface BlockResult {
+  readonly capped: tf.Tensor4D; // [b, hq, rows, keys]
+  readonly scores: tf.Tensor4D; // [b, hq, rows, keys]
+  readonly weights: tf.Tensor4D; // [b, hq, rows, keys], before dropout
+  readonly kept: tf.Tensor4D; // [b, hq, rows, keys], after dropout
+  readonly output: tf.Tensor4D; // [b, hq, rows, Dv]
+}
+
+export function attention({ query, key, value, softcap, added, keep }: BlockTensors): BlockResult {
+  const products = timesTransposed(query, key); // [b, hq, rows, keys]
+  const capped: tf.Tensor4D = softcap ? tf.mul(tf.tanh(tf.div(products, softcap)), softcap) : products;
+  const scores: tf.Tensor4D = added ? tf.add(capped, added) : capped;
+  const weights: tf.Tensor4D = tf.softmax(scores);
+  const kept: tf.Tensor4D = keep ? tf.mul(weights, keep) : weights;
+  const output = times(kept, value); // [b, hq, rows, Dv]
+  return { capped, scores, weights, kept, output };
+}
+
+/**
+ * log of the sum of exp(scores), for each row: the largest weight is exp(max - logSumExp).
+ *
+ * @param emptyRows where the last key stands in for rows that see nothing: its weight is 1 there, and 0 elsewhere
+ */
+export function logSumExp({ scores, weights }: BlockResult, { emptyRows }: { emptyRows: boolean }): tf.Tensor4D {
+  const sums: tf.Tensor4D = tf.sub(tf.max(scores, 3, true), tf.log(tf.max(weights, 3, true))); // [b, hq, rows, 1]
+  if (!emptyRows) return sums;
+  const [b, h, rows, keys] = weights.shape;
+  const standIn = take(weights, [[0, b], [0, h], [0, rows], [keys - 1, keys]]);
+  return tf.add(sums, tf.log(tf.sub(1, standIn))); // -Infinity in empty rows
+}
+
+export interface BlockGradients {
+  readonly output: tf.Tensor4D; // [b, hq, rows, Dv]
+  readonly weights?: tf.Tensor4D; // [b, hq, rows, keys]
+  readonly logSumExp?: tf.Tensor4D; // [b, hq, rows, 1]
+}
+
+/** From the gradients of the results to those of the inputs; `query` is that of the scaled query. */
+export function attentionGradient(x: BlockTensors, { capped, weights, kept }: BlockResult, d: BlockGradients) {
+  const value = transposedTimes(kept, d.output, x.value.shape[1]); // [b, hkv, keys, Dv]
+  const throughOutput = timesTransposed(d.output, x.value); // [b, hq, rows, keys]
+  const throughKept: tf.Tensor4D = x.keep ? tf.mul(throughOutput, x.keep) : throughOutput;
+  const dWeights: tf.Tensor4D = d.weights ? tf.add(throughKept, d.weights) : throughKept;
+  // The derivative of softmax is diag(w) - w w^T, that of log-sum-exp is w.
+  const mean = tf.sum(tf.mul(dWeights, weights), 3, true); // [b, hq, rows, 1]
+  const centred = tf.sub(dWeights, d.logSumExp ? tf.sub(mean, d.logSumExp) : mean);
+  const scores: tf.Tensor4D = tf.mul(weights, centred);
+  const slope = x.softcap ? tf.sub(1, tf.square(tf.div(capped, x.softcap))) : undefined; // of c tanh(s / c)
+  const products: tf.Tensor4D = slope ? tf.mul(scores, slope) : scores;
+  const query = times(products, x.key); // [b, hq, rows, D]
+  const key = transposedTimes(products, x.query, x.key.shape[1]); // [b, hkv, keys, D]
+  return { query, key, value, scores };
+}

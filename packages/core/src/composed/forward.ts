@@ -1,0 +1,48 @@
+// The formula over all blocks of a call.
+import * as tf from '@tensorflow/tfjs-core';
+import type { Span } from '../mask';
+import { addedToScores } from './added-to-scores';
+import { blockTensors } from './block-tensors';
+import { type Join, overBlocks } from './blocks';
+import { attention, logSumExp } from './formula';
+import type { Prepared } from './prepare';
+
+export interface Asked {
+  readonly weights: boolean;
+  readonly logSumExp: boolean;
+}
+
+export interface Outcome {
+  readonly output: tf.Tensor4D; // [B, Hq, Sq, Dv]
+  readonly weights?: tf.Tensor4D; // [B, Hq, Sq, Skv]
+  readonly logSumExp?: tf.Tensor4D; // [B, Hq, Sq, 1]
+}
+
+const everyAxis: Join = ['concat', 'concat', 'concat'];
+
+export function forward(call: Prepared, asked: Asked): Outcome {
+  const { Skv } = call.sizes;
+  const outcome = overBlocks(call, {
+    prepare: (block) => addedToScores(call, block),
+    run(block, added) {
+      const result = attention(blockTensors(call, block, added));
+      return {
+        output: result.output,
+        ...(asked.weights && { weights: spread(result.weights, block.keys, Skv, 3) }),
+        ...(asked.logSumExp && { logSumExp: logSumExp(result, { emptyRows: added.sinkKey && !call.sink }) }),
+      };
+    },
+    joins: { output: everyAxis, weights: everyAxis, logSumExp: everyAxis },
+  });
+  return outcome as unknown as Outcome;
+}
+
+/** The block's keys at their places among all, without the sink key; zeros elsewhere. */
+export function spread(x: tf.Tensor4D, [from, to]: Span, Skv: number, axis: 2 | 3): tf.Tensor4D {
+  const shape = [...x.shape] as [number, number, number, number];
+  shape[axis] = to - from;
+  const known = x.shape[axis] === to - from ? x : tf.slice(x, [0, 0, 0, 0], shape);
+  if (to - from === Skv) return known;
+  const padding = x.shape.map((_, i) => (i === axis ? [from, Skv - to] : [0, 0])) as [number, number][];
+  return tf.pad(known, padding);
+}

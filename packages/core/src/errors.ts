@@ -1,0 +1,63 @@
+// All that Polyhead throws: one base, three kinds. Messages name the function, what must hold, and what came.
+
+const mark = Symbol.for('polyhead.AttentionError');
+
+/** The base of all errors thrown here. Use `isAttentionError`: `instanceof` fails across two installed copies. */
+export class AttentionError extends Error {
+  override readonly name: string = 'AttentionError';
+  readonly [mark] = true;
+
+  /**
+   * @param where the function that refuses
+   * @param rule what must hold
+   * @param facts what came, one line each, as `name: value`
+   */
+  constructor(where: string, rule: string, facts: Readonly<Record<string, unknown>> = {}) {
+    super([`${where}: ${rule}`, ...factLines(facts)].join('\n'));
+  }
+}
+
+/** Sizes or dtypes disagree, or a tensor is disposed. */
+export class ShapeError extends AttentionError {
+  override readonly name = 'ShapeError';
+}
+
+/** Options cannot describe a layer or a call. */
+export class ConfigError extends AttentionError {
+  override readonly name = 'ConfigError';
+}
+
+/** Nothing at hand can run the call; the reasons are in the message. */
+export class UnsupportedError extends AttentionError {
+  override readonly name = 'UnsupportedError';
+
+  constructor(
+    where: string,
+    rule: string,
+    readonly reasons: readonly string[],
+    facts: Readonly<Record<string, unknown>> = {},
+  ) {
+    super(where, rule, { ...facts, ...Object.fromEntries(reasons.map((reason, i) => [`reason ${i + 1}`, reason])) });
+  }
+}
+
+/** True for every error of this library, whichever copy of it threw. */
+export function isAttentionError(value: unknown): value is AttentionError {
+  return typeof value === 'object' && value !== null && mark in value;
+}
+
+function factLines(facts: Readonly<Record<string, unknown>>): string[] {
+  const names = Object.keys(facts);
+  const width = Math.max(0, ...names.map((name) => name.length));
+  return names.map((name) => `  ${name.padEnd(width)}  ${formatFact(facts[name])}`);
+}
+
+function formatFact(fact: unknown): string {
+  if (isTensorLike(fact)) return `[${fact.shape.join(', ')}] ${fact.dtype}${fact.isDisposed ? ' (disposed)' : ''}`;
+  if (Array.isArray(fact)) return `[${fact.join(', ')}]`;
+  return typeof fact === 'string' ? fact : String(fact);
+}
+
+function isTensorLike(x: unknown): x is { shape: readonly number[]; dtype: string; isDisposed?: boolean } {
+  return typeof x === 'object' && x !== null && 'shape' in x && Array.isArray(x.shape) && 'dtype' in x;
+}

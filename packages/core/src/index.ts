@@ -1,0 +1,61 @@
+export { attend } from './attend';
+export { attendHeads, type HeadsCall } from './attend-heads';
+export { composed } from './composed/composed';
+export { dropoutFactor } from './dropout';
+export {
+  AttentionError,
+  ConfigError,
+  isAttentionError,
+  ShapeError,
+  UnsupportedError,
+} from './errors';
+export { type ChosenKernel, type Explanation, firstSupported } from './first-supported';
+export { fromSequenceMajor, mergeHeads, splitHeads } from './heads';
+export type {
+  AttendOptions,
+  AttendResult,
+  AttentionInputs,
+  AttentionKernel,
+  KernelCall,
+  KernelResult,
+  ScoreOptions,
+} from './kernel';
+export type {
+  CacheShape,
+  KeyValueCache,
+  KeyValuePart,
+  RowMatrix,
+  StoredKeyValue,
+} from './key-value-cache';
+export type {
+  Attention,
+  LayerCall,
+  LayerInputs,
+  LayerParts,
+  LayerResult,
+  NamedVariable,
+} from './layer';
+export { checkKnownOptions, checkNumber, checkRate, checkSizes, checkSoftcap } from './check-config';
+export { checkLayerCall, checkLayerInputs } from './check-layer';
+export type { Mask, MaskCall, MaskPlan, MaskRow, Span } from './mask';
+export { compileMask, type MaskGeometry, planOfRows } from './mask-plan';
+export { allOf } from './masks/all-of';
+export { anyOf } from './masks/any-of';
+export { causal } from './masks/causal';
+export { dense } from './masks/dense';
+export { leftPadding } from './masks/left-padding';
+export { type PairPredicate, predicate } from './masks/predicate';
+export { slidingWindow } from './masks/sliding-window';
+export { validLengths } from './masks/valid-lengths';
+export type {
+  DistanceIndex,
+  DistanceTable,
+  PositionMethod,
+  Positions,
+  RelativeTables,
+  TokenPositions,
+} from './position';
+export { project } from './project';
+export { type AttentionAndWeights, scaledDotProductAttention } from './scaled-dot-product-attention';
+export { seedOf } from './seed';
+export { countParameters, glorotUniform, type Initialiser, type VariableShapes, Weights } from './weights';

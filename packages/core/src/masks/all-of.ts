@@ -1,0 +1,23 @@
+import type { Mask, Span } from '../mask';
+import { intersectSpans, normaliseSpans } from './spans';
+
+/** Pairs that every mask lets through. Without masks: all pairs. */
+export function allOf(...masks: readonly Mask[]): Mask {
+  const dense = masks.flatMap((mask) => mask.dense ?? []);
+  return {
+    name: `allOf(${masks.map((mask) => mask.name).join(', ')})`,
+    perBatch: masks.some((mask) => mask.perBatch),
+    perHead: masks.some((mask) => mask.perHead),
+    spans(row) {
+      const all: Span = [-Infinity, row.end];
+      return masks.reduce<Span[]>(
+        (visible, mask) => intersectSpans(visible, normaliseSpans(mask.spans(row), all)),
+        [all],
+      );
+    },
+    ...(dense.length > 0 && { dense }),
+    check(call) {
+      for (const mask of masks) mask.check?.(call);
+    },
+  };
+}

@@ -1,0 +1,26 @@
+import { ConfigError } from '../errors';
+import type { Mask } from '../mask';
+import { normaliseSpans } from './spans';
+
+/**
+ * Pairs that at least one mask lets through. Without masks: none.
+ *
+ * @throws ConfigError for a dense mask: spans and tensors can be and-ed only
+ */
+export function anyOf(...masks: readonly Mask[]): Mask {
+  const tensor = masks.find((mask) => mask.dense);
+  if (tensor) {
+    throw new ConfigError('anyOf', 'a dense mask cannot be or-ed; write dense(tf.logicalOr(one, other))', {
+      masks: masks.map((mask) => mask.name),
+    });
+  }
+  return {
+    name: `anyOf(${masks.map((mask) => mask.name).join(', ')})`,
+    perBatch: masks.some((mask) => mask.perBatch),
+    perHead: masks.some((mask) => mask.perHead),
+    spans: (row) => normaliseSpans(masks.flatMap((mask) => mask.spans(row)), [-Infinity, row.end]),
+    check(call) {
+      for (const mask of masks) mask.check?.(call);
+    },
+  };
+}

@@ -1,0 +1,14 @@
+import type { Mask } from '../mask';
+
+/**
+ * A query sees the keys up to its own place in token order. Where there are more keys than queries the last query
+ * stands at the last key (bottom-right); `queryStart: 0` of a call gives the top-left form.
+ */
+export function causal(): Mask {
+  return {
+    name: 'causal',
+    perBatch: false,
+    perHead: false,
+    spans: ({ query }) => [[0, query + 1]],
+  };
+}

@@ -1,0 +1,24 @@
+import { ShapeError } from '../errors';
+import type { Mask } from '../mask';
+import { checkCounts } from './check-counts';
+
+/**
+ * The first `counts[b]` keys of a batch entry are padding, as batched generation pads its prompts.
+ *
+ * @param counts [B]
+ * @throws ConfigError for a count that is not a whole number of at least 0
+ * @throws ShapeError in a call of another batch
+ */
+export function leftPadding(counts: readonly number[]): Mask {
+  checkCounts('leftPadding', 'counts', counts);
+  return {
+    name: 'leftPadding',
+    perBatch: true,
+    perHead: false,
+    spans: ({ b, end }) => [[counts[b]!, end]],
+    check({ batch }) {
+      if (counts.length === batch) return;
+      throw new ShapeError('leftPadding', 'one count for each batch entry is needed', { batch, counts });
+    },
+  };
+}

@@ -1,0 +1,26 @@
+import { ConfigError } from '../errors';
+import type { Mask } from '../mask';
+
+/**
+ * A query sees `left` keys before its own place, itself, and `right` after, both ends included. A causal window of
+ * width w is `{ left: w - 1, right: 0 }`. A side left out has no bound. Beltagy et al. 2020 (2004.05150).
+ *
+ * @throws ConfigError for a side that is not a whole number of at least 0, or Infinity
+ */
+export function slidingWindow({ left = Infinity, right = Infinity }: { left?: number; right?: number }): Mask {
+  checkSide('left', left);
+  checkSide('right', right);
+  return {
+    name: `slidingWindow(${left}, ${right})`,
+    perBatch: false,
+    perHead: false,
+    spans: ({ query }) => [[query - left, query + right + 1]],
+  };
+}
+
+function checkSide(name: string, side: number): void {
+  if (side === Infinity || (Number.isInteger(side) && side >= 0)) return;
+  throw new ConfigError('slidingWindow', `${name} must be a whole number of at least 0, or Infinity`, {
+    [name]: side,
+  });
+}

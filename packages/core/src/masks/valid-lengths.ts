@@ -1,0 +1,31 @@
+import { ShapeError } from '../errors';
+import type { Mask } from '../mask';
+import { checkCounts } from './check-counts';
+
+/**
+ * Keys from a length on are padding: `lengths[b]` for a whole batch entry, or `lengths[b][i]` for each query row. A
+ * length beyond the last key hides nothing. It never moves the diagonal of `causal`.
+ *
+ * @param lengths [B], or [B][Sq]
+ * @throws ConfigError for a length that is not a whole number of at least 0
+ * @throws ShapeError in a call of another batch, or of another number of queries
+ */
+export function validLengths(lengths: readonly number[] | readonly (readonly number[])[]): Mask {
+  const perRow = Array.isArray(lengths[0]);
+  const rows = (perRow ? lengths : lengths.map((length) => [length])) as readonly (readonly number[])[];
+  for (const row of rows) checkCounts('validLengths', 'lengths', row);
+  return {
+    name: 'validLengths',
+    perBatch: true,
+    perHead: false,
+    spans: ({ b, index }) => [[0, rows[b]![perRow ? index : 0]!]],
+    check({ batch, queries }) {
+      const wanted = perRow ? `[${batch}][${queries}]` : `[${batch}]`;
+      if (rows.length === batch && rows.every((row) => row.length === (perRow ? queries : 1))) return;
+      throw new ShapeError('validLengths', `one length for each ${perRow ? 'query row' : 'batch entry'} is needed`, {
+        'lengths needed': wanted,
+        'lengths given': perRow ? rows.map((row) => `[${row.join(', ')}]`) : lengths,
+      });
+    },
+  };
+}

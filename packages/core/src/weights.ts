@@ -1,0 +1,92 @@
+// The variables of a layer: named, initialised from a seed, read, set and disposed together.
+import * as tf from '@tensorflow/tfjs-core';
+import { ShapeError } from './errors';
+import type { NamedVariable } from './layer';
+import { seedOf } from './seed';
+
+/** Shapes of a layer's variables by name, known without allocating any. */
+export type VariableShapes = Readonly<Record<string, readonly number[]>>;
+
+/** First numbers of a kernel, a [in, out] matrix. */
+export type Initialiser = (shape: readonly number[], seed: number) => tf.Tensor;
+
+/** Uniform within ±sqrt(6 / (in + out)) (Glorot and Bengio 2010). */
+export const glorotUniform: Initialiser = (shape, seed) => {
+  const limit = Math.sqrt(6 / (shape[0]! + shape[1]!));
+  return tf.randomUniform([...shape], -limit, limit, 'float32', seed);
+};
+
+/** How many numbers the variables hold. */
+export function countParameters(shapes: VariableShapes): number {
+  return Object.values(shapes).reduce((total, shape) => total + shape.reduce((size, n) => size * n, 1), 0);
+}
+
+/** The variables of one layer. Biases, which are vectors, start at 0. */
+export class Weights {
+  readonly variables: readonly NamedVariable[];
+
+  constructor(
+    private readonly layer: string,
+    shapes: VariableShapes,
+    { seed, initialiser = glorotUniform }: { readonly seed: number; readonly initialiser?: Initialiser },
+  ) {
+    this.variables = Object.entries(shapes).map(([name, shape]) => ({
+      name,
+      variable: tf.tidy(() => {
+        const start = shape.length === 1 ? tf.zeros([...shape]) : initialiser(shape, seedOf(seed, name));
+        checkWeight(this.layer, name, start, shape);
+        return tf.variable(start);
+      }),
+    }));
+  }
+
+  /** @throws ShapeError once disposed */
+  get(name: string): tf.Variable {
+    const variable = this.find(name);
+    if (!variable) throw new ShapeError(this.layer, `there is no variable "${name}"`, { names: this.names });
+    return variable;
+  }
+
+  /** @throws ShapeError once disposed */
+  find(name: string): tf.Variable | undefined {
+    const variable = this.variables.find((named) => named.name === name)?.variable;
+    if (variable?.isDisposed) throw new ShapeError(this.layer, 'the layer must not be disposed', { [name]: variable });
+    return variable;
+  }
+
+  /** Copies, which the caller disposes. */
+  read(): Record<string, tf.Tensor> {
+    return Object.fromEntries(this.names.map((name) => [name, tf.clone(this.get(name))]));
+  }
+
+  /** @throws ShapeError for missing, unknown or misshapen weights; then nothing is set */
+  write(weights: Readonly<Record<string, tf.Tensor>>): void {
+    const [missing, unknown] = [this.names, Object.keys(weights)].map((names, i) =>
+      names.filter((name) => !(i === 0 ? Object.keys(weights) : this.names).includes(name)),
+    );
+    if (missing!.length + unknown!.length > 0) {
+      throw new ShapeError(`${this.layer}.setWeights`, 'weights must have the names of the variables', {
+        names: this.names,
+        missing,
+        unknown,
+      });
+    }
+    for (const name of this.names) checkWeight(`${this.layer}.setWeights`, name, weights[name]!, this.get(name).shape);
+    for (const name of this.names) this.get(name).assign(weights[name]!);
+  }
+
+  dispose(): void {
+    for (const { variable } of this.variables) if (!variable.isDisposed) variable.dispose();
+  }
+
+  private get names(): readonly string[] {
+    return this.variables.map(({ name }) => name);
+  }
+}
+
+function checkWeight(where: string, name: string, tensor: tf.Tensor, shape: readonly number[]): void {
+  const facts = { [name]: tensor, 'shape needed': shape };
+  if (tensor.isDisposed) throw new ShapeError(where, `${name} must not be disposed`, facts);
+  if (tensor.dtype !== 'float32') throw new ShapeError(where, `${name} must be float32`, facts);
+  if (`${tensor.shape}` !== `${shape}`) throw new ShapeError(where, `${name} must have its variable's shape`, facts);
+}

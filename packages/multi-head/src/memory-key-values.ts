@@ -1,0 +1,63 @@
+// Keys and values that belong to the layer, behind those of the input (PyTorch's bias_k, bias_v and add_zero_attn).
+import { type AttentionKernel, type KernelCall, type MaskPlan, planOfRows, type Span } from '@polyhead/core';
+import * as tf from '@tensorflow/tfjs-core';
+
+export interface KeyValues {
+  readonly key: tf.Tensor4D; // [1, H, M, D]
+  readonly value: tf.Tensor4D; // [1, H, M, Dv]
+}
+
+/** The kernel, made to see these keys and values too: last, always visible, unbiased, whatever the mask. */
+export function withMemory(kernel: AttentionKernel, memory: KeyValues): AttentionKernel {
+  return {
+    name: kernel.name,
+    unsupported: (call) => [...reasons(call), ...kernel.unsupported(call)],
+    notes: (call) => kernel.notes?.(call) ?? [],
+    worthwhile: (call) => kernel.worthwhile?.(call) ?? true,
+    run: (call) => kernel.run(extend(call, memory)),
+  };
+}
+
+function reasons({ inputs, relative }: KernelCall): string[] {
+  const beside = [inputs.stored && 'a cache', relative && 'relative tables'].filter((name) => name);
+  return beside.map((name) => `memory keys and values cannot stand beside ${name} yet`);
+}
+
+function extend(call: KernelCall, memory: KeyValues): KernelCall {
+  const { query, key, value } = call.inputs as Exclude<KernelCall['inputs'], { stored: object }>;
+  const { plan, bias } = call;
+  const [B, Hq] = query.shape;
+  const [Skv, M] = [key.shape[2], memory.key.shape[2]];
+  return {
+    ...call,
+    inputs: { query, key: append(key, memory.key), value: append(value, memory.value) },
+    plan: withColumns(plan, { Skv, M, copies: (B / plan.shape[0]) * (Hq / plan.shape[1]) }),
+    ...(bias && { bias: padColumns(bias, { Skv, M, by: 0 }) }),
+  };
+}
+
+function append(rows: tf.Tensor4D, memory: tf.Tensor4D): tf.Tensor4D {
+  const everyEntry: tf.Tensor4D = tf.add(memory, tf.zeros([rows.shape[0], 1, 1, 1])); // a broadcast with a gradient
+  return tf.concat([rows, everyEntry], 2);
+}
+
+function withColumns(plan: MaskPlan, { Skv, M, copies }: { Skv: number; M: number; copies: number }): MaskPlan {
+  const [B, H, queries, width] = plan.shape;
+  const rows = Array.from({ length: B * H * queries }, (_, row) => {
+    const spans = Array.from({ length: width }, (__, n): Span => {
+      const i = (row * width + n) * 2;
+      return [plan.spans[i]!, plan.spans[i + 1]!];
+    });
+    return [...spans.filter(([from, to]) => from < to), [Skv, Skv + M] as Span];
+  });
+  const hasDense = plan.dense.length > 0;
+  const extended = planOfRows([B, H, queries, Skv + M], rows, { copies, hasDense });
+  const dense = plan.dense.map((mask) => padColumns(tf.cast(mask, 'int32'), { Skv, M, by: 1 }));
+  return { ...extended, dense };
+}
+
+/** Columns for the memory; a size of 1 that broadcast over the keys is written out first. */
+function padColumns(x: tf.Tensor4D, { Skv, M, by }: { Skv: number; M: number; by: 0 | 1 }): tf.Tensor4D {
+  const wide: tf.Tensor4D = x.shape[3] === Skv ? x : tf.add(x, tf.zeros([1, 1, 1, Skv], x.dtype as 'float32'));
+  return tf.pad(wide, [[0, 0], [0, 0], [0, 0], [0, M]], by);
+}
