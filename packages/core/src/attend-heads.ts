@@ -30,7 +30,8 @@ export function attendHeads(call: HeadsCall): AttendResult {
   checkCache(call);
   return tf.tidy(() => {
     const at = positionsOfNewRows(call);
-    const rotate = (heads: tf.Tensor4D, role: 'query' | 'key') => position?.rotate?.(heads, role, at[role]) ?? heads;
+    const rotate = (heads: tf.Tensor4D, role: 'query' | 'key') =>
+      position?.rotate?.(heads, role, at[role]) ?? heads;
     const q = rotate(query, 'query');
     const rows = key && value ? { key: rotate(key, 'key'), value } : undefined;
     const staged = rows && cache?.stage({ ...rows, ...(lengths && { lengths }), positions: at.key[0]! });
@@ -63,10 +64,12 @@ function positionsOfNewRows({ query, key, cross, cache, positions }: HeadsCall) 
 function checkCache({ key, cache, lengths }: HeadsCall): void {
   if (!cache) {
     if (!key) throw new ConfigError('attendHeads', 'without a key there must be a sealed cache to read');
-    if (lengths) throw new ConfigError('attendHeads', 'lengths count new rows of a cache; without one use validLengths');
+    if (lengths)
+      throw new ConfigError('attendHeads', 'lengths count new rows of a cache; without one use validLengths');
     return;
   }
-  if (!key && !cache.sealed) throw new ConfigError('attendHeads', 'only a sealed cache serves a call without a key');
+  if (!key && !cache.sealed)
+    throw new ConfigError('attendHeads', 'only a sealed cache serves a call without a key');
   if (tf.engine().state.gradientDepth === 0) return;
   throw new UnsupportedError('attendHeads', 'a cache cannot stand in a gradient', [
     'rows are written in place, so gradients through them would be silently zero',

@@ -22,9 +22,14 @@ export function attend(
     const call = kernelCall('attend', inputs, options);
     const reasons = kernel.unsupported(call);
     if (reasons.length > 0) {
-      throw new UnsupportedError('attend', `${kernel.name} cannot run this call on backend "${tf.getBackend()}"`, reasons, {
-        query: inputs.query,
-      });
+      throw new UnsupportedError(
+        'attend',
+        `${kernel.name} cannot run this call on backend "${tf.getBackend()}"`,
+        reasons,
+        {
+          query: inputs.query,
+        },
+      );
     }
     return { kernel: kernel.name, ...kernel.run(call) };
   });

@@ -86,7 +86,10 @@ export function checkOptions(where: string, options: AttendOptions, sizes: CallS
 function checkBias(where: string, bias: tf.Tensor4D, wanted: readonly number[]): void {
   checkTensor(where, 'bias', bias, '[B, Hq, Sq, Skv]');
   if (bias.shape.every((size, i) => size === 1 || size === wanted[i])) return;
-  throw new ShapeError(where, 'bias must broadcast to [B, Hq, Sq, Skv]', { bias, '[B, Hq, Sq, Skv]': wanted });
+  throw new ShapeError(where, 'bias must broadcast to [B, Hq, Sq, Skv]', {
+    bias,
+    '[B, Hq, Sq, Skv]': wanted,
+  });
 }
 
 function checkQueryStart(where: string, queryStart: number | readonly number[], B: number): void {

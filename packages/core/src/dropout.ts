@@ -27,7 +27,12 @@ export function dropoutKeeps(row: number, key: number, rate: number): boolean {
  */
 export function dropoutFactor(
   { rate, seed }: { readonly rate: number; readonly seed: number },
-  { b, h, query, key }: { readonly b: number; readonly h: number; readonly query: number; readonly key: number },
+  {
+    b,
+    h,
+    query,
+    key,
+  }: { readonly b: number; readonly h: number; readonly query: number; readonly key: number },
 ): number {
   return dropoutKeeps(dropoutRow(seed, b, h, query), key, rate) ? 1 / (1 - rate) : 0;
 }

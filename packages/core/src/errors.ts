@@ -37,7 +37,10 @@ export class UnsupportedError extends AttentionError {
     readonly reasons: readonly string[],
     facts: Readonly<Record<string, unknown>> = {},
   ) {
-    super(where, rule, { ...facts, ...Object.fromEntries(reasons.map((reason, i) => [`reason ${i + 1}`, reason])) });
+    super(where, rule, {
+      ...facts,
+      ...Object.fromEntries(reasons.map((reason, i) => [`reason ${i + 1}`, reason])),
+    });
   }
 }
 
@@ -53,7 +56,8 @@ function factLines(facts: Readonly<Record<string, unknown>>): string[] {
 }
 
 function formatFact(fact: unknown): string {
-  if (isTensorLike(fact)) return `[${fact.shape.join(', ')}] ${fact.dtype}${fact.isDisposed ? ' (disposed)' : ''}`;
+  if (isTensorLike(fact))
+    return `[${fact.shape.join(', ')}] ${fact.dtype}${fact.isDisposed ? ' (disposed)' : ''}`;
   if (Array.isArray(fact)) return `[${fact.join(', ')}]`;
   return typeof fact === 'string' ? fact : String(fact);
 }

@@ -53,7 +53,9 @@ function choose(candidates: readonly AttentionKernel[], call: KernelCall): Atten
 
 function allReasons(candidates: readonly AttentionKernel[], call: KernelCall): string[] {
   if (candidates.length === 0) return ['there is no candidate'];
-  return candidates.flatMap((kernel) => kernel.unsupported(call).map((reason) => `${kernel.name}: ${reason}`));
+  return candidates.flatMap((kernel) =>
+    kernel.unsupported(call).map((reason) => `${kernel.name}: ${reason}`),
+  );
 }
 
 function explain(candidates: readonly AttentionKernel[], call: KernelCall): Explanation[] {

@@ -12,7 +12,10 @@ import { ShapeError } from './errors';
 export function splitHeads(x: tf.Tensor3D, numHeads: number): tf.Tensor4D {
   const [B, S, width] = x.shape;
   if (width % numHeads !== 0) {
-    throw new ShapeError('splitHeads', 'the width must be a multiple of the number of heads', { x, numHeads });
+    throw new ShapeError('splitHeads', 'the width must be a multiple of the number of heads', {
+      x,
+      numHeads,
+    });
   }
   return tf.tidy(() => tf.transpose(tf.reshape(x, [B, S, numHeads, width / numHeads]), [0, 2, 1, 3]));
 }

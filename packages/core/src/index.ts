@@ -1,5 +1,7 @@
 export { attend } from './attend';
 export { attendHeads, type HeadsCall } from './attend-heads';
+export { checkKnownOptions, checkNumber, checkRate, checkSizes, checkSoftcap } from './check-config';
+export { checkLayerCall, checkLayerInputs } from './check-layer';
 export { composed } from './composed/composed';
 export { dropoutFactor } from './dropout';
 export {
@@ -35,8 +37,6 @@ export type {
   LayerResult,
   NamedVariable,
 } from './layer';
-export { checkKnownOptions, checkNumber, checkRate, checkSizes, checkSoftcap } from './check-config';
-export { checkLayerCall, checkLayerInputs } from './check-layer';
 export type { Mask, MaskCall, MaskPlan, MaskRow, Span } from './mask';
 export { compileMask, type MaskGeometry, planOfRows } from './mask-plan';
 export { allOf } from './masks/all-of';

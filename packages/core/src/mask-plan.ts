@@ -28,15 +28,13 @@ const plansPerMask = 8; // a model's layers share a geometry; decoding has a new
  */
 export function compileMask(mask: Mask, geometry: MaskGeometry): MaskPlan {
   mask.check?.(geometry); // also finds a dense mask disposed since
-  let plans = remembered.get(mask);
-  if (!plans) remembered.set(mask, (plans = new Map()));
+  const plans = remembered.get(mask) ?? new Map<string, MaskPlan>();
+  remembered.set(mask, plans);
   const { batch, heads, queries, keys, queryStart, keyStart, lengths } = geometry;
   const name = `${batch},${heads},${queries},${keys};${queryStart};${keyStart};${lengths}`;
-  let plan = plans.get(name);
-  if (!plan) {
-    if (plans.size >= plansPerMask) plans.delete(plans.keys().next().value!);
-    plans.set(name, (plan = compile(mask, geometry)));
-  }
+  const plan = plans.get(name) ?? compile(mask, geometry);
+  if (plans.size >= plansPerMask && !plans.has(name)) plans.delete(plans.keys().next().value!);
+  plans.set(name, plan);
   return mask.dense ? { ...plan, dense: mask.dense.map(asRank4) } : plan;
 }
 
@@ -103,7 +101,11 @@ export function planOfRows(
   };
 }
 
-function tileOf(rows: readonly (readonly Span[])[], [c0, c1]: Span, hasDense: boolean): 'empty' | 'full' | 'partial' {
+function tileOf(
+  rows: readonly (readonly Span[])[],
+  [c0, c1]: Span,
+  hasDense: boolean,
+): 'empty' | 'full' | 'partial' {
   let visible = 0;
   for (const spans of rows) {
     for (const [from, to] of spans) visible += Math.max(0, Math.min(to, c1) - Math.max(from, c0));
@@ -117,5 +119,7 @@ function at(values: readonly number[], b: number): number {
 }
 
 function asRank4(tensor: tf.Tensor): tf.Tensor4D {
-  return tensor.rank === 4 ? (tensor as tf.Tensor4D) : tf.reshape(tensor, [1, 1, ...tensor.shape] as [1, 1, number, number]);
+  return tensor.rank === 4
+    ? (tensor as tf.Tensor4D)
+    : tf.reshape(tensor, [1, 1, ...tensor.shape] as [1, 1, number, number]);
 }

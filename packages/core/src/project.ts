@@ -19,7 +19,7 @@ export function project(x: tf.Tensor3D, kernel: tf.Tensor, bias?: tf.Tensor): tf
     const rows = tf.reshape(x, [1, 1, B * S, inDim]);
     const matrix = tf.reshape(kernel, [1, 1, inDim, outDim]);
     const product = differentiable(
-      [rows, matrix],
+      { inputs: [rows, matrix] },
       ([r, m]) => times(r as tf.Tensor4D, m as tf.Tensor4D),
       (gradient, [r, m]) => [
         timesTransposed(gradient, m as tf.Tensor4D),

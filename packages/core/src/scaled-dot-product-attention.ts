@@ -32,7 +32,11 @@ export function scaledDotProductAttention<T extends tf.Tensor3D | tf.Tensor4D>(
       checkTensor('scaledDotProductAttention', name, x, '[B, S, D]');
       return tf.expandDims(x, 1);
     };
-    const inputs = { query: withHeads('query', query), key: withHeads('key', key), value: withHeads('value', value) };
+    const inputs = {
+      query: withHeads('query', query),
+      key: withHeads('key', key),
+      value: withHeads('value', value),
+    };
     const { output, weights } = attend(composed, inputs, { ...options, returns: ['weights'] });
     const asGiven = (x: tf.Tensor4D) => (query.rank === 4 ? x : tf.squeeze(x, [1])) as T;
     return { output: asGiven(output), weights: asGiven(weights!) };

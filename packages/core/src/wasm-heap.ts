@@ -31,10 +31,15 @@ export function emptyOnHeap<R extends tf.Rank>(shape: tf.ShapeMap[R]): tf.Tensor
   const tensor = tf.engine().makeTensorFromTensorInfo(info);
   if (tensor.size > 0 && backend.dataIdMap.get(info.dataId)?.memoryOffset === 0) {
     tensor.dispose();
-    throw new UnsupportedError('wasm', 'the heap of the wasm backend is exhausted', ['an allocation failed'], {
-      'bytes asked': tensor.size * 4,
-      'heap bytes': backend.wasm.HEAPU8.length,
-    });
+    throw new UnsupportedError(
+      'wasm',
+      'the heap of the wasm backend is exhausted',
+      ['an allocation failed'],
+      {
+        'bytes asked': tensor.size * 4,
+        'heap bytes': backend.wasm.HEAPU8.length,
+      },
+    );
   }
   return tensor as tf.Tensor<R>;
 }

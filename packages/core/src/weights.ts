@@ -30,14 +30,17 @@ export class Weights {
     shapes: VariableShapes,
     { seed, initialiser = glorotUniform }: { readonly seed: number; readonly initialiser?: Initialiser },
   ) {
-    this.variables = Object.entries(shapes).map(([name, shape]) => ({
-      name,
-      variable: tf.tidy(() => {
-        const start = shape.length === 1 ? tf.zeros([...shape]) : initialiser(shape, seedOf(seed, name));
-        checkWeight(this.layer, name, start, shape);
-        return tf.variable(start);
-      }),
-    }));
+    const start = (name: string, shape: readonly number[]) => {
+      const first = shape.length === 1 ? tf.zeros([...shape]) : initialiser(shape, seedOf(seed, name));
+      checkWeight(this.layer, name, first, shape);
+      return { name, first };
+    };
+    const variables: NamedVariable[] = [];
+    tf.tidy(() => {
+      const starts = Object.entries(shapes).map(([name, shape]) => start(name, shape));
+      variables.push(...starts.map(({ name, first }) => ({ name, variable: tf.variable(first) })));
+    });
+    this.variables = variables;
   }
 
   /** @throws ShapeError once disposed */
@@ -50,7 +53,8 @@ export class Weights {
   /** @throws ShapeError once disposed */
   find(name: string): tf.Variable | undefined {
     const variable = this.variables.find((named) => named.name === name)?.variable;
-    if (variable?.isDisposed) throw new ShapeError(this.layer, 'the layer must not be disposed', { [name]: variable });
+    if (variable?.isDisposed)
+      throw new ShapeError(this.layer, 'the layer must not be disposed', { [name]: variable });
     return variable;
   }
 
@@ -71,8 +75,12 @@ export class Weights {
         unknown,
       });
     }
-    for (const name of this.names) checkWeight(`${this.layer}.setWeights`, name, weights[name]!, this.get(name).shape);
-    for (const name of this.names) this.get(name).assign(weights[name]!);
+    for (const name of this.names)
+      checkWeight(`${this.layer}.setWeights`, name, weights[name]!, this.get(name).shape);
+    for (const name of this.names) {
+      const variable = this.get(name);
+      if (weights[name] !== variable) variable.assign(weights[name]!); // assigning itself would free it
+    }
   }
 
   dispose(): void {
@@ -88,5 +96,6 @@ function checkWeight(where: string, name: string, tensor: tf.Tensor, shape: read
   const facts = { [name]: tensor, 'shape needed': shape };
   if (tensor.isDisposed) throw new ShapeError(where, `${name} must not be disposed`, facts);
   if (tensor.dtype !== 'float32') throw new ShapeError(where, `${name} must be float32`, facts);
-  if (`${tensor.shape}` !== `${shape}`) throw new ShapeError(where, `${name} must have its variable's shape`, facts);
+  if (`${tensor.shape}` !== `${shape}`)
+    throw new ShapeError(where, `${name} must have its variable's shape`, facts);
 }

@@ -41,7 +41,10 @@ function append(rows: tf.Tensor4D, memory: tf.Tensor4D): tf.Tensor4D {
   return tf.concat([rows, everyEntry], 2);
 }
 
-function withColumns(plan: MaskPlan, { Skv, M, copies }: { Skv: number; M: number; copies: number }): MaskPlan {
+function withColumns(
+  plan: MaskPlan,
+  { Skv, M, copies }: { Skv: number; M: number; copies: number },
+): MaskPlan {
   const [B, H, queries, width] = plan.shape;
   const rows = Array.from({ length: B * H * queries }, (_, row) => {
     const spans = Array.from({ length: width }, (__, n): Span => {
@@ -58,6 +61,16 @@ function withColumns(plan: MaskPlan, { Skv, M, copies }: { Skv: number; M: numbe
 
 /** Columns for the memory; a size of 1 that broadcast over the keys is written out first. */
 function padColumns(x: tf.Tensor4D, { Skv, M, by }: { Skv: number; M: number; by: 0 | 1 }): tf.Tensor4D {
-  const wide: tf.Tensor4D = x.shape[3] === Skv ? x : tf.add(x, tf.zeros([1, 1, 1, Skv], x.dtype as 'float32'));
-  return tf.pad(wide, [[0, 0], [0, 0], [0, 0], [0, M]], by);
+  const wide: tf.Tensor4D =
+    x.shape[3] === Skv ? x : tf.add(x, tf.zeros([1, 1, 1, Skv], x.dtype as 'float32'));
+  return tf.pad(
+    wide,
+    [
+      [0, 0],
+      [0, 0],
+      [0, 0],
+      [0, M],
+    ],
+    by,
+  );
 }

@@ -75,11 +75,11 @@ export class MultiHeadAttention implements Attention<MultiHeadConfig> {
   apply(inputs: LayerInputs, call: LayerCall = {}): LayerResult {
     checkLayerCall(where, call);
     const { query, key, value, cross } = checkLayerInputs(where, inputs, this.sizes, call);
-    const { returns = [], kernel = this.parts.kernel ?? composed, training: _, ...options } = call;
+    const { returns = [], kernel = this.parts.kernel ?? composed, training, ...options } = call;
     return tf.tidy(() => {
       const heads = attendHeads({
         ...options,
-        ...this.scoreOptions(call),
+        ...this.scoreOptions(training),
         query: this.heads('query', query), // [B, H, Sq, D]
         ...(key && { key: this.heads('key', key) }), // [B, H, Skv, D]
         ...(value && { value: this.heads('value', value) }), // [B, H, Skv, Dv]
@@ -120,13 +120,14 @@ export class MultiHeadAttention implements Attention<MultiHeadConfig> {
     return project(x, this.weights.get(`${name}/kernel`), this.weights.find(`${name}/bias`));
   }
 
-  private scoreOptions({ training }: LayerCall) {
+  private scoreOptions(training: LayerCall['training']) {
     const { dropout, softcap } = this.sizes;
     const { scale } = this.config;
     return {
       ...(scale !== undefined && { scale }),
       ...(softcap > 0 && { softcap }),
-      ...(training && dropout > 0 && { dropout: { rate: dropout, seed: seedOf(this.seed, `${training.seed}`) } }),
+      ...(training &&
+        dropout > 0 && { dropout: { rate: dropout, seed: seedOf(this.seed, `${training.seed}`) } }),
     };
   }
 

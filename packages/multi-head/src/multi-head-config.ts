@@ -49,9 +49,21 @@ export interface MultiHeadParts extends LayerParts {
 export type MultiHeadSizes = Required<Omit<MultiHeadConfig, 'scale' | 'seed'>>;
 
 const where = 'MultiHeadAttention';
-const optionNames = [
-  ...['embedDim', 'numHeads', 'headDim', 'valueHeadDim', 'keyEmbedDim', 'valueEmbedDim', 'outputDim', 'useBias'],
-  ...['dropout', 'scale', 'softcap', 'seed', 'numMemoryKeyValues', 'addZeroAttention'],
+const optionNames: readonly (keyof MultiHeadConfig)[] = [
+  'embedDim',
+  'numHeads',
+  'headDim',
+  'valueHeadDim',
+  'keyEmbedDim',
+  'valueEmbedDim',
+  'outputDim',
+  'useBias',
+  'dropout',
+  'scale',
+  'softcap',
+  'seed',
+  'numMemoryKeyValues',
+  'addZeroAttention',
 ];
 
 /** @throws ConfigError for options that cannot be; it names them */
@@ -60,7 +72,10 @@ export function multiHeadSizes(config: MultiHeadConfig): MultiHeadSizes {
   const { embedDim, numHeads, useBias = false, dropout = 0, softcap = 0, addZeroAttention = false } = config;
   checkSizes(where, { embedDim, numHeads });
   if (config.headDim === undefined && embedDim % numHeads !== 0) {
-    throw new ConfigError(where, 'embedDim must divide by numHeads, or headDim must be given', { embedDim, numHeads });
+    throw new ConfigError(where, 'embedDim must divide by numHeads, or headDim must be given', {
+      embedDim,
+      numHeads,
+    });
   }
   const { headDim = embedDim / numHeads, keyEmbedDim = embedDim, numMemoryKeyValues = 0 } = config;
   const { valueHeadDim = headDim, valueEmbedDim = keyEmbedDim, outputDim = embedDim } = config;
@@ -70,7 +85,8 @@ export function multiHeadSizes(config: MultiHeadConfig): MultiHeadSizes {
   checkRate(where, 'dropout', dropout);
   checkSoftcap(where, softcap);
   if (config.scale !== undefined) checkNumber(where, 'scale', config.scale, [() => true, 'a finite number']);
-  if (config.seed !== undefined) checkNumber(where, 'seed', config.seed, [Number.isInteger, 'a whole number']);
+  if (config.seed !== undefined)
+    checkNumber(where, 'seed', config.seed, [Number.isInteger, 'a whole number']);
   return { embedDim, numHeads, useBias, dropout, softcap, addZeroAttention, numMemoryKeyValues, ...sizes };
 }
 
@@ -93,6 +109,11 @@ export function variableShapes(config: MultiHeadConfig): VariableShapes {
     ...projection('key', keyEmbedDim, keyWidth),
     ...projection('value', valueEmbedDim, valueWidth),
     ...projection('output', valueWidth, outputDim),
-    ...(M > 0 ? [['memory/key', [M, keyWidth]], ['memory/value', [M, valueWidth]]] : []),
+    ...(M > 0
+      ? [
+          ['memory/key', [M, keyWidth]],
+          ['memory/value', [M, valueWidth]],
+        ]
+      : []),
   ]);
 }

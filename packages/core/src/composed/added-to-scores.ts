@@ -16,11 +16,12 @@ export interface AddedToScores {
 
 /** All that is added to the scores of a block, for all of its heads. */
 export function addedToScores(call: Prepared, block: Block): AddedToScores {
+  if (block.keys[0] === block.keys[1]) return { terms: call.sink ?? tf.zeros([1, 1, 1, 1]), sinkKey: true };
   const hidden = sum([hiddenBySpans(call.plan, block), ...call.dense.map((mask) => cut(mask, block))]);
   const terms = sum([hidden, biasOf(call, block, hidden)]);
   const sinkKey = call.sink !== undefined || mayHoldEmptyRow(call, block);
   if (!sinkKey) return terms ? { terms, sinkKey } : { sinkKey };
-  const logit = call.sink ?? whereRowIsEmpty(terms);
+  const logit = call.sink ?? whereRowIsEmpty(terms!); // what empties a row is a term
   return { terms: withColumn(terms, logit, block.keys[1] - block.keys[0]), sinkKey };
 }
 
@@ -71,8 +72,7 @@ function mayHoldEmptyRow({ plan, bias, biasIsFinite }: Prepared, { batch, rows }
 }
 
 /** 0 for rows whose every key is hidden, else -Infinity: [b, h, rows, 1]. */
-function whereRowIsEmpty(terms: tf.Tensor4D | undefined): tf.Tensor4D {
-  if (!terms) return tf.zeros([1, 1, 1, 1]); // there is no key at all
+function whereRowIsEmpty(terms: tf.Tensor4D): tf.Tensor4D {
   return zeroWhere(tf.equal(tf.max(terms, 3, true), -Infinity));
 }
 

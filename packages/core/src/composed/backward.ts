@@ -3,8 +3,8 @@ import * as tf from '@tensorflow/tfjs-core';
 import { addedToScores } from './added-to-scores';
 import { blockTensors, whole } from './block-tensors';
 import { type Block, type Join, overBlocks } from './blocks';
-import { type Outcome, spread } from './forward';
 import { attention, attentionGradient, type BlockGradients } from './formula';
+import { type Outcome, spread } from './forward';
 import type { Prepared } from './prepare';
 import { take } from './take';
 
@@ -13,7 +13,17 @@ const perKey: Join = ['concat', 'concat', 'sum'];
 
 /** The gradients of query, key, value, bias and sinkLogits from those of the results. */
 export function backward(call: Prepared, results: Outcome, scale: number): Record<string, tf.Tensor4D> {
-  const { bias, sink, sizes } = call;
+  const { query, key, value, bias, sink, sizes } = call;
+  if (query.size === 0) {
+    const inputs = Object.entries({
+      query,
+      key,
+      value,
+      ...(bias && { bias }),
+      ...(sink && { sinkLogits: sink }),
+    });
+    return Object.fromEntries(inputs.map(([name, input]) => [name, tf.zerosLike(input)]));
+  }
   return overBlocks(call, {
     prepare: (block) => addedToScores(call, block),
     run(block, added) {
@@ -42,7 +52,14 @@ function ofBlock({ output, weights, logSumExp }: Outcome, block: Block, sinkKey:
   const perHeadAndRow = (x: tf.Tensor4D) => take(x, [batch, heads, rows, whole(x, 3)]);
   const ofKeys = (x: tf.Tensor4D) => {
     const cut = take(x, [batch, heads, rows, keys]);
-    return sinkKey ? tf.pad(cut, [[0, 0], [0, 0], [0, 0], [0, 1]]) : cut;
+    return sinkKey
+      ? tf.pad(cut, [
+          [0, 0],
+          [0, 0],
+          [0, 0],
+          [0, 1],
+        ])
+      : cut;
   };
   return {
     output: perHeadAndRow(output),

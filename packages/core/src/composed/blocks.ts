@@ -29,7 +29,11 @@ type Parts = Readonly<Record<string, tf.Tensor4D>>;
  */
 export function overBlocks<Prepared>(
   { sizes, plan }: { readonly sizes: CallSizes; readonly plan: MaskPlan },
-  { prepare, run, joins }: {
+  {
+    prepare,
+    run,
+    joins,
+  }: {
     prepare: (block: Block) => Prepared;
     run: (block: Block, prepared: Prepared) => Parts;
     joins: Readonly<Record<string, Join>>;
@@ -38,7 +42,11 @@ export function overBlocks<Prepared>(
   const { batches, heads, rows } = partition(sizes, plan);
   const overHeads = (block: Block) => {
     const prepared = prepare(block);
-    return joinParts(heads.map((span) => tf.tidy(() => run({ ...block, heads: span }, prepared))), 1, joins);
+    return joinParts(
+      heads.map((span) => tf.tidy(() => run({ ...block, heads: span }, prepared))),
+      1,
+      joins,
+    );
   };
   const overRows = (batch: Span) => {
     const parts = rows.map((span) => {
@@ -47,13 +55,18 @@ export function overBlocks<Prepared>(
     });
     return joinParts(parts, 2, joins);
   };
-  return tf.tidy(() => joinParts(batches.map((batch) => tf.tidy(() => overRows(batch))), 0, joins));
+  return tf.tidy(() =>
+    joinParts(
+      batches.map((batch) => tf.tidy(() => overRows(batch))),
+      0,
+      joins,
+    ),
+  );
 }
 
 function partition({ B, Hq, Hkv, Sq, Skv, D }: CallSizes, plan: MaskPlan) {
   const G = Hq / Hkv;
-  const headByHead =
-    hasWasmHeap() && G * Sq >= batchedUpTo.rows && G * Sq * Skv * D > batchedUpTo.products;
+  const headByHead = hasWasmHeap() && G * Sq >= batchedUpTo.rows && G * Sq * Skv * D > batchedUpTo.products;
   const headsAtOnce = headByHead ? G : B * Hq;
   const rowsThatFit = Math.max(16, Math.floor(scoresPerBlock / (headsAtOnce * Math.max(1, Skv))));
   const rows = Math.min(rowsThatFit, plan.full ? Sq : rowsWhereKeysAreSkipped);

@@ -52,14 +52,15 @@ function taped(call: KernelCall, asked: Asked): Outcome {
   const Dv = given.value.shape[3];
   const widths = [Dv, asked.weights ? given.key.shape[2] : 0, asked.logSumExp ? 1 : 0];
   const packed = differentiable(
-    names.map((name) => given[name]!),
+    { inputs: names.map((name) => given[name]!), constants: call.plan.dense },
     (tensors) => {
       const { output, weights, logSumExp } = forward(prepare(call, named(tensors)), asked);
       const parts = [output, weights, logSumExp].filter((part): part is tf.Tensor4D => part !== undefined);
       return parts.length === 1 ? output : tf.concat(parts, 3);
     },
-    (gradient, tensors) => {
-      const gradients = backward(prepare(call, named(tensors)), unpack(gradient, widths), call.scale);
+    (gradient, tensors, dense) => {
+      const again = { ...call, plan: { ...call.plan, dense: dense as tf.Tensor4D[] } };
+      const gradients = backward(prepare(again, named(tensors)), unpack(gradient, widths), call.scale);
       return names.map((name) => tf.reshape(gradients[name]!, given[name]!.shape));
     },
   );

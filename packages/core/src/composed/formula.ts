@@ -36,11 +36,19 @@ export function attention({ query, key, value, softcap, added, keep }: BlockTens
  *
  * @param emptyRows where the last key stands in for rows that see nothing: its weight is 1 there, and 0 elsewhere
  */
-export function logSumExp({ scores, weights }: BlockResult, { emptyRows }: { emptyRows: boolean }): tf.Tensor4D {
+export function logSumExp(
+  { scores, weights }: BlockResult,
+  { emptyRows }: { emptyRows: boolean },
+): tf.Tensor4D {
   const sums: tf.Tensor4D = tf.sub(tf.max(scores, 3, true), tf.log(tf.max(weights, 3, true))); // [b, hq, rows, 1]
   if (!emptyRows) return sums;
   const [b, h, rows, keys] = weights.shape;
-  const standIn = take(weights, [[0, b], [0, h], [0, rows], [keys - 1, keys]]);
+  const standIn = take(weights, [
+    [0, b],
+    [0, h],
+    [0, rows],
+    [keys - 1, keys],
+  ]);
   return tf.add(sums, tf.log(tf.sub(1, standIn))); // -Infinity in empty rows
 }
 
@@ -51,7 +59,11 @@ export interface BlockGradients {
 }
 
 /** From the gradients of the results to those of the inputs; `query` is that of the scaled query. */
-export function attentionGradient(x: BlockTensors, { capped, weights, kept }: BlockResult, d: BlockGradients) {
+export function attentionGradient(
+  x: BlockTensors,
+  { capped, weights, kept }: BlockResult,
+  d: BlockGradients,
+) {
   const value = transposedTimes(kept, d.output, x.value.shape[1]); // [b, hkv, keys, Dv]
   const throughOutput = timesTransposed(d.output, x.value); // [b, hq, rows, keys]
   const throughKept: tf.Tensor4D = x.keep ? tf.mul(throughOutput, x.keep) : throughOutput;

@@ -21,7 +21,14 @@ export interface Outcome {
 const everyAxis: Join = ['concat', 'concat', 'concat'];
 
 export function forward(call: Prepared, asked: Asked): Outcome {
-  const { Skv } = call.sizes;
+  const { B, Hq, Sq, Skv, Dv } = call.sizes;
+  if (call.query.size === 0) {
+    return {
+      output: tf.zeros([B, Hq, Sq, Dv]),
+      ...(asked.weights && { weights: tf.zeros([B, Hq, Sq, Skv]) }),
+      ...(asked.logSumExp && { logSumExp: tf.zeros([B, Hq, Sq, 1]) }),
+    };
+  }
   const outcome = overBlocks(call, {
     prepare: (block) => addedToScores(call, block),
     run(block, added) {
@@ -40,6 +47,10 @@ export function forward(call: Prepared, asked: Asked): Outcome {
 /** The block's keys at their places among all, without the sink key; zeros elsewhere. */
 export function spread(x: tf.Tensor4D, [from, to]: Span, Skv: number, axis: 2 | 3): tf.Tensor4D {
   const shape = [...x.shape] as [number, number, number, number];
+  if (from === to) {
+    shape[axis] = Skv;
+    return tf.zeros(shape);
+  }
   shape[axis] = to - from;
   const known = x.shape[axis] === to - from ? x : tf.slice(x, [0, 0, 0, 0], shape);
   if (to - from === Skv) return known;

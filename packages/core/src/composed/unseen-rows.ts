@@ -37,7 +37,10 @@ export function withoutUnseenRows(
 
 /** Which pairs are visible, as a tensor: [1 | B, 1 | Hq, Sq, Skv] bool. */
 function visiblePairs(plan: MaskPlan, bias: tf.Tensor4D | undefined): tf.Tensor4D {
-  const masks: tf.Tensor[] = [pairsOfSpans(plan, Math.max(...plan.spans, 0)), ...plan.dense.map((mask) => tf.cast(mask, 'bool'))];
+  const masks: tf.Tensor[] = [
+    pairsOfSpans(plan, Math.max(...plan.spans, 0)),
+    ...plan.dense.map((mask) => tf.cast(mask, 'bool')),
+  ];
   if (bias) masks.push(tf.notEqual(bias, -Infinity));
   return masks.reduce((all, mask) => tf.logicalAnd(all, mask)) as tf.Tensor4D;
 }
@@ -60,6 +63,7 @@ function zeroUnless(condition: tf.Tensor, x: tf.Tensor4D): tf.Tensor4D {
 
 /** True where x is known to hold neither NaN nor Infinity; false, too, where reading it would wait for a device. */
 export function allFinite(x: tf.Tensor): boolean {
+  if (x.size === 0) return true;
   if (!readsAtOnce.has(tf.getBackend())) return false;
   return tf.tidy(() => tf.sum(tf.mul(x, 0)).dataSync()[0] === 0); // 0 * NaN and 0 * Infinity are NaN
 }

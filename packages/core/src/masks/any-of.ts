@@ -18,7 +18,11 @@ export function anyOf(...masks: readonly Mask[]): Mask {
     name: `anyOf(${masks.map((mask) => mask.name).join(', ')})`,
     perBatch: masks.some((mask) => mask.perBatch),
     perHead: masks.some((mask) => mask.perHead),
-    spans: (row) => normaliseSpans(masks.flatMap((mask) => mask.spans(row)), [-Infinity, row.end]),
+    spans: (row) =>
+      normaliseSpans(
+        masks.flatMap((mask) => mask.spans(row)),
+        [-Infinity, row.end],
+      ),
     check(call) {
       for (const mask of masks) mask.check?.(call);
     },

@@ -11,10 +11,14 @@ import type { Mask } from '../mask';
 export function dense(mask: tf.Tensor): Mask {
   if (mask.isDisposed) throw new ShapeError('dense', 'mask must not be disposed', { mask });
   if (mask.dtype !== 'bool' && mask.dtype !== 'int32') {
-    throw new ShapeError('dense', 'mask must be bool or int32; numbers to be added to scores are a `bias`', { mask });
+    throw new ShapeError('dense', 'mask must be bool or int32; numbers to be added to scores are a `bias`', {
+      mask,
+    });
   }
   if (mask.rank !== 2 && mask.rank !== 4) {
-    throw new ShapeError('dense', 'mask must be [Sq, Skv], or rank 4 and broadcast to [B, Hq, Sq, Skv]', { mask });
+    throw new ShapeError('dense', 'mask must be [Sq, Skv], or rank 4 and broadcast to [B, Hq, Sq, Skv]', {
+      mask,
+    });
   }
   return {
     name: 'dense',
@@ -30,7 +34,10 @@ export function dense(mask: tf.Tensor): Mask {
           ? mask.shape[0] === queries && mask.shape[1] === keys
           : mask.shape.every((size, i) => size === 1 || size === wanted[i]);
       if (fits) return;
-      throw new ShapeError('dense', 'mask must broadcast to [B, Hq, Sq, Skv]', { mask, '[B, Hq, Sq, Skv]': wanted });
+      throw new ShapeError('dense', 'mask must broadcast to [B, Hq, Sq, Skv]', {
+        mask,
+        '[B, Hq, Sq, Skv]': wanted,
+      });
     },
   };
 }

@@ -7,7 +7,13 @@ import type { Mask } from '../mask';
  *
  * @throws ConfigError for a side that is not a whole number of at least 0, or Infinity
  */
-export function slidingWindow({ left = Infinity, right = Infinity }: { left?: number; right?: number }): Mask {
+export function slidingWindow({
+  left = Infinity,
+  right = Infinity,
+}: {
+  left?: number;
+  right?: number;
+}): Mask {
   checkSide('left', left);
   checkSide('right', right);
   return {

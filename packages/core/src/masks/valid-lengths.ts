@@ -22,10 +22,14 @@ export function validLengths(lengths: readonly number[] | readonly (readonly num
     check({ batch, queries }) {
       const wanted = perRow ? `[${batch}][${queries}]` : `[${batch}]`;
       if (rows.length === batch && rows.every((row) => row.length === (perRow ? queries : 1))) return;
-      throw new ShapeError('validLengths', `one length for each ${perRow ? 'query row' : 'batch entry'} is needed`, {
-        'lengths needed': wanted,
-        'lengths given': perRow ? rows.map((row) => `[${row.join(', ')}]`) : lengths,
-      });
+      throw new ShapeError(
+        'validLengths',
+        `one length for each ${perRow ? 'query row' : 'batch entry'} is needed`,
+        {
+          'lengths needed': wanted,
+          'lengths given': perRow ? rows.map((row) => `[${row.join(', ')}]`) : lengths,
+        },
+      );
     },
   };
 }

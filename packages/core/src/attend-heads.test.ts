@@ -1,0 +1,170 @@
+import * as tf from '@tensorflow/tfjs-core';
+import { describe, expect, it } from 'vitest';
+import { attendHeads } from './attend-heads';
+import { composed } from './composed/composed';
+import type { AttentionKernel, KernelCall } from './kernel';
+import type { KeyValueCache, StoredKeyValue } from './key-value-cache';
+import type { PositionMethod, TokenPositions } from './position';
+
+const heads = (S: number): tf.Tensor4D => tf.randomNormal([2, 3, S, 4], 0, 1, 'float32', S);
+
+/** Keeps what it is asked, and answers with `composed` of the materialised rows. */
+function recording(): AttentionKernel & { calls: KernelCall[] } {
+  const calls: KernelCall[] = [];
+  return {
+    name: 'recording',
+    calls,
+    unsupported: () => [],
+    run(call) {
+      calls.push(call);
+      const { stored, query } = call.inputs;
+      const inputs = stored ? { query, ...stored.materialise() } : call.inputs;
+      const { relative: _, ...rest } = call;
+      return composed.run({ ...rest, inputs });
+    },
+  };
+}
+
+/** A cache of tensors, kept whole: enough to see the order of events. */
+function simpleCache(): KeyValueCache & { events: string[] } {
+  const events: string[] = [];
+  let kept: { key: tf.Tensor4D; value: tf.Tensor4D } | undefined;
+  const length = () => kept?.key.shape[2] ?? 0;
+  const storedOf = (rows: { key: tf.Tensor4D; value: tf.Tensor4D }): StoredKeyValue => ({
+    heads: 3,
+    keySize: 4,
+    valueSize: 4,
+    lengths: [rows.key.shape[2], rows.key.shape[2]],
+    order: { start: [0] },
+    positions: { start: [0] },
+    parts: [],
+    materialise: () => ({ key: tf.clone(rows.key), value: tf.clone(rows.value) }),
+  });
+  return {
+    events,
+    shape: { batch: 2, heads: 3, keySize: 4, valueSize: 4 },
+    get lengths() {
+      return [length(), length()];
+    },
+    get nextOrder() {
+      return [length(), length()];
+    },
+    get nextPosition() {
+      return [length(), length()];
+    },
+    byteSize: 0,
+    sealed: false,
+    seal: () => events.push('seal'),
+    stage({ key, value }) {
+      events.push('stage');
+      const rows = kept
+        ? { key: tf.concat([kept.key, key], 2), value: tf.concat([kept.value, value], 2) }
+        : { key, value };
+      return {
+        stored: storedOf(rows),
+        commit() {
+          events.push('commit');
+          kept = { key: tf.keep(tf.clone(rows.key)), value: tf.keep(tf.clone(rows.value)) };
+        },
+      };
+    },
+    read: () => storedOf(kept!),
+    crop: () => events.push('crop'),
+    reset: () => events.push('reset'),
+    dispose: () => tf.dispose(kept),
+  };
+}
+
+/** Adds its position to every number of a head, and tells what it was asked. */
+function shifting(): PositionMethod & { asked: unknown[] } {
+  const asked: unknown[] = [];
+  return {
+    asked,
+    config: {},
+    variables: [],
+    rotate(x, role, at) {
+      asked.push([role, at]);
+      return tf.add(x, 1);
+    },
+    tables(_query, distances) {
+      asked.push(distances);
+      return { bias: { table: tf.zeros([3, distances[1] - distances[0]]), index: { from: distances[0] } } };
+    },
+    dispose: () => {},
+  };
+}
+
+describe('attendHeads', () => {
+  it('is attend where there are neither positions nor a cache', () => {
+    const call = { query: heads(5), key: heads(7), value: heads(7), cross: true, kernel: composed };
+    const { output, kernel } = attendHeads(call);
+    expect(kernel).toBe('composed');
+    expect(output.shape).toEqual([2, 3, 5, 4]);
+  });
+
+  it('rotates queries and keys at their positions, and asks tables for the distances that occur', () => {
+    const position = shifting();
+    const kernel = recording();
+    attendHeads({ query: heads(3), key: heads(3), value: heads(3), cross: false, kernel, position });
+    const start: TokenPositions = { start: [0] };
+    expect(position.asked).toEqual([
+      ['query', [start]],
+      ['key', [start]],
+      [-2, 3],
+    ]);
+    expect(kernel.calls[0]!.relative?.bias?.index.from).toBe(-2);
+  });
+
+  it('stages new rows, and commits them after the kernel has run', () => {
+    const cache = simpleCache();
+    const kernel = recording();
+    const step = (S: number) => {
+      const x = heads(S);
+      return attendHeads({ query: x, key: x, value: x, cross: false, kernel, cache });
+    };
+    step(4);
+    step(1);
+    expect(cache.events).toEqual(['stage', 'commit', 'stage', 'commit']);
+    expect(cache.lengths).toEqual([5, 5]);
+    expect(kernel.calls[1]!.order.query).toEqual({ start: [4, 4] });
+  });
+
+  it('leaves the cache as it was when the kernel refuses or fails', () => {
+    const cache = simpleCache();
+    const x = heads(2);
+    const call = { query: x, key: x, value: x, cross: false, cache };
+    const refusing = { ...recording(), unsupported: () => ['no'] };
+    const failing = {
+      ...recording(),
+      run: () => {
+        throw new Error('broken kernel');
+      },
+    };
+    const before = tf.memory().numTensors;
+    expect(() => attendHeads({ ...call, kernel: refusing })).toThrow(/recording cannot run/);
+    expect(() => attendHeads({ ...call, kernel: failing })).toThrow(/broken kernel/);
+    expect(cache.events).toEqual(['stage', 'stage']);
+    expect(cache.lengths).toEqual([0, 0]);
+    expect(tf.memory().numTensors).toBe(before);
+  });
+
+  it('reads a sealed cache where there is no key', () => {
+    const cache = simpleCache();
+    const x = heads(3);
+    attendHeads({ query: x, key: x, value: x, cross: true, kernel: recording(), cache });
+    const call = { query: heads(2), cross: true, kernel: recording() };
+    expect(() => attendHeads({ ...call, cache })).toThrow(/only a sealed cache/);
+    expect(() => attendHeads(call)).toThrow(/must be a sealed cache/);
+    const { output } = attendHeads({ ...call, cache: { ...cache, sealed: true, lengths: [3, 3] } });
+    expect(output.shape).toEqual([2, 3, 2, 4]);
+  });
+
+  it('refuses a cache inside a gradient, and lengths without a cache', () => {
+    const x = heads(2);
+    const call = { query: x, key: x, value: x, cross: false, kernel: recording() };
+    const loss = (q: tf.Tensor) =>
+      tf.sum(attendHeads({ ...call, query: q as tf.Tensor4D, cache: simpleCache() }).output) as tf.Scalar;
+    expect(() => tf.grad(loss)(x)).toThrow(/a cache cannot stand in a gradient/);
+    expect(() => attendHeads({ ...call, lengths: [1, 2] })).toThrow(/without one use validLengths/);
+  });
+});

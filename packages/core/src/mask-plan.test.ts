@@ -1,0 +1,200 @@
+import * as tf from '@tensorflow/tfjs-core';
+import { describe, expect, it } from 'vitest';
+import type { Mask, MaskPlan, Span } from './mask';
+import { compileMask, type MaskGeometry } from './mask-plan';
+import { allOf } from './masks/all-of';
+import { anyOf } from './masks/any-of';
+import { causal } from './masks/causal';
+import { dense } from './masks/dense';
+import { leftPadding } from './masks/left-padding';
+import { predicate } from './masks/predicate';
+import { slidingWindow } from './masks/sliding-window';
+import { validLengths } from './masks/valid-lengths';
+
+type Rule = (b: number, h: number, query: number, key: number) => boolean;
+
+const sizes = [1, 2, 3, 4, 5, 6];
+const shapes = sizes.flatMap((queries) => sizes.map((keys) => [queries, keys] as const));
+
+const everyKind: readonly (readonly [string, Mask, Rule])[] = [
+  ['causal', causal(), (_b, _h, query, key) => key <= query],
+  [
+    'a window',
+    slidingWindow({ left: 1, right: 2 }),
+    (_b, _h, query, key) => key >= query - 1 && key <= query + 2,
+  ],
+  ['a window open to the left', slidingWindow({ right: 0 }), (_b, _h, query, key) => key <= query],
+  ['valid lengths', validLengths([2, 9]), (b, _h, _query, key) => key < [2, 9][b]!],
+  ['left padding', leftPadding([0, 3]), (b, _h, _query, key) => key >= [0, 3][b]!],
+  [
+    'a predicate',
+    predicate((b, h, q, k) => (b + h + q + k) % 2 === 0),
+    (b, h, q, k) => (b + h + q + k) % 2 === 0,
+  ],
+  [
+    'all of',
+    allOf(causal(), leftPadding([1, 2]), slidingWindow({ left: 2, right: 2 })),
+    (b, _h, query, key) => key <= query && key >= [1, 2][b]! && key >= query - 2,
+  ],
+  [
+    'any of',
+    anyOf(validLengths([1, 2]), slidingWindow({ left: 0, right: 0 })),
+    (b, _h, query, key) => key < [1, 2][b]! || key === query,
+  ],
+  ['no mask at all', allOf(), () => true],
+  ['no pair at all', anyOf(), () => false],
+];
+
+function geometry(queries: number, keys: number, queryStart = keys - queries): MaskGeometry {
+  return { batch: 2, heads: 3, queries, keys, queryStart: [queryStart], keyStart: [0], lengths: [keys] };
+}
+
+/** Whether the plan shows a pair. */
+function shows(
+  { shape: [B, H, R, width], spans }: MaskPlan,
+  b: number,
+  h: number,
+  [row, column]: Span,
+): boolean {
+  const first = (((B === 1 ? 0 : b) * H + (H === 1 ? 0 : h)) * R + row) * width;
+  return Array.from({ length: width }, (_, n) => (first + n) * 2).some(
+    (i) => spans[i]! <= column && column < spans[i + 1]!,
+  );
+}
+
+function pairs(queries: number, keys: number): [number, number, number, number][] {
+  const all: [number, number, number, number][] = [];
+  for (let b = 0; b < 2; b++) {
+    for (let h = 0; h < 3; h++) {
+      for (let i = 0; i < queries; i++) for (let j = 0; j < keys; j++) all.push([b, h, i, j]);
+    }
+  }
+  return all;
+}
+
+describe('compileMask', () => {
+  it.each(everyKind)('gives exactly the pairs of %s, on every shape up to 6 x 6', (_name, mask, rule) => {
+    for (const [queries, keys] of shapes) {
+      for (const start of [keys - queries, 0]) {
+        const plan = compileMask(mask, geometry(queries, keys, start));
+        let visible = 0;
+        for (const [b, h, i, j] of pairs(queries, keys)) {
+          const expected = rule(b, h, start + i, j);
+          expect(shows(plan, b, h, [i, j]), `${queries} x ${keys}, pair ${[b, h, i, j]}`).toBe(expected);
+          visible += Number(expected);
+        }
+        expect(plan.pairs).toBe(visible);
+        expect(plan.full).toBe(visible === 6 * queries * keys);
+      }
+    }
+  });
+
+  it.each(everyKind)('knows which tiles of %s are empty, full or partial', (_name, mask, rule) => {
+    const plan = compileMask(mask, geometry(5, 6));
+    for (const rows of [
+      [0, 2],
+      [2, 5],
+      [4, 5],
+    ] as Span[]) {
+      for (const columns of [
+        [0, 3],
+        [1, 2],
+        [3, 6],
+      ] as Span[]) {
+        let visible = 0;
+        for (let i = rows[0]; i < rows[1]; i++) {
+          for (let j = columns[0]; j < columns[1]; j++) visible += Number(rule(1, 2, i + 1, j));
+        }
+        const area = (rows[1] - rows[0]) * (columns[1] - columns[0]);
+        const partial = visible === area ? 'full' : 'partial';
+        expect(plan.tile(1, 2, rows, columns)).toBe(visible === 0 ? 'empty' : partial);
+      }
+    }
+  });
+
+  it('takes one valid length for each query row', () => {
+    const plan = compileMask(
+      validLengths([
+        [1, 2],
+        [0, 3],
+      ]),
+      geometry(2, 3),
+    );
+    expect([...plan.spans]).toEqual([0, 1, 0, 2, 0, 0, 0, 3]);
+  });
+
+  it('puts spans in order, joins and clips them', () => {
+    const untidy: Mask = {
+      name: 'untidy',
+      perBatch: false,
+      perHead: false,
+      spans: () => [
+        [4, 99],
+        [-5, 1],
+        [1, 2],
+        [3, 3],
+        [4, 5],
+      ],
+    };
+    const plan = compileMask(untidy, geometry(1, 6));
+    expect([...plan.spans]).toEqual([0, 2, 4, 6]);
+  });
+
+  it('counts columns from the first key that is kept', () => {
+    const ring = { ...geometry(1, 4), queryStart: [10], keyStart: [7], lengths: [4] };
+    expect([...compileMask(slidingWindow({ left: 1, right: 0 }), ring).spans]).toEqual([2, 4]);
+  });
+
+  it('hides the columns past each length', () => {
+    const ragged = { ...geometry(1, 4), queryStart: [1, 3], lengths: [2, 4] };
+    const plan = compileMask(causal(), ragged);
+    expect(plan.shape).toEqual([2, 1, 1, 1]);
+    expect([...plan.spans]).toEqual([0, 2, 0, 4]);
+  });
+
+  it('remembers a plan for each geometry, and forgets old ones', () => {
+    const mask = causal();
+    const first = compileMask(mask, geometry(3, 3));
+    expect(compileMask(mask, geometry(3, 3))).toBe(first);
+    for (let keys = 4; keys < 20; keys++) compileMask(mask, geometry(3, keys));
+    expect(compileMask(mask, geometry(3, 3))).not.toBe(first);
+  });
+
+  it('and-s dense tensors to the spans', () => {
+    const plan = compileMask(allOf(causal(), dense(tf.ones([3, 3], 'bool'))), geometry(3, 3));
+    expect(plan.full).toBe(false);
+    expect(plan.dense.map((mask) => mask.shape)).toEqual([[1, 1, 3, 3]]);
+    expect(plan.tile(0, 0, [1, 2], [0, 1])).toBe('partial'); // what the tensor hides is not known
+  });
+});
+
+describe('masks refuse', () => {
+  const call = { batch: 2, heads: 3, queries: 4, keys: 5 };
+  it.each([
+    ['lengths that are no counts', () => validLengths([1.5]), /lengths must be whole numbers/],
+    ['negative padding', () => leftPadding([-1]), /counts must be whole numbers/],
+    ['a window of a broken width', () => slidingWindow({ left: Number.NaN }), /left must be a whole number/],
+    [
+      'lengths of another batch',
+      () => validLengths([1, 2, 3]).check?.(call),
+      /one length for each batch entry/,
+    ],
+    [
+      'row lengths of another length',
+      () => validLengths([[1], [2]]).check?.(call),
+      /one length for each query row/,
+    ],
+    ['padding of another batch', () => leftPadding([1]).check?.(call), /one count for each batch entry/],
+    ['a float tensor', () => dense(tf.ones([2, 2])), /are a `bias`/],
+    ['rank 3', () => dense(tf.ones([2, 2, 2], 'bool')), /mask must be \[Sq, Skv\], or rank 4/],
+    ['a tensor of another shape', () => dense(tf.ones([5, 4], 'bool')).check?.(call), /mask must broadcast/],
+    [
+      'a rank-4 tensor of other heads',
+      () => dense(tf.ones([1, 2, 1, 5], 'bool')).check?.(call),
+      /must broadcast/,
+    ],
+    ['or-ing a tensor', () => anyOf(causal(), dense(tf.ones([4, 5], 'bool'))), /tf\.logicalOr/],
+  ])('%s', (_name, act, message) => {
+    expect(act).toThrow(message);
+  });
+});
