@@ -2,6 +2,8 @@ export { attend } from './attend';
 export { attendHeads, type HeadsCall } from './attend-heads';
 export { checkKnownOptions, checkNumber, checkRate, checkSizes, checkSoftcap } from './check-config';
 export { checkLayerCall, checkLayerInputs } from './check-layer';
+export { type AttentionConfig, type AttentionSizes, attentionSizes, projectionShapes } from './attention-config';
+export { AttentionLayer, type AttentionParts } from './attention-layer';
 export { composed } from './composed/composed';
 export { dropoutFactor } from './dropout';
 export {

@@ -62,7 +62,7 @@ describe('MultiHeadAttention gives what keras.layers.MultiHeadAttention gives', 
       actual: layerGradients(layerOf(found), {
         inputs: { query, key: value },
         call: callOf(found),
-        cotangents: { output: golden(found.inputs, 'cotangent') },
+        cotangents: { output: golden(found.inputs, 'cotangent').data },
       }),
       expected: dataOf({ query: gradient('query'), key: gradient('value'), ...ourWeights(ofWeights) }),
       isGradient: true,

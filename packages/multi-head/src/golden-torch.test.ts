@@ -57,7 +57,7 @@ describe('MultiHeadAttention gives what torch.nn.MultiheadAttention gives', () =
       actual: layerGradients(layerOf(found), {
         inputs: tensorsOf(inputsOf(found)),
         call: callOf(found),
-        cotangents: { output: golden(found.inputs, 'cotangent') },
+        cotangents: { output: golden(found.inputs, 'cotangent').data },
       }),
       expected: dataOf({ ...Object.fromEntries(ofInputs), ...ourWeights(gradients) }),
       isGradient: true,

@@ -1,4 +1,4 @@
 // The interface types are passed on, so that a package of variants is all an application imports.
 export type { Attention, LayerCall, LayerInputs, LayerResult } from '@polyhead/core';
 export { MultiHeadAttention } from './multi-head-attention';
-export { type MultiHeadConfig, type MultiHeadParts, variableShapes } from './multi-head-config';
+export { type MultiHeadConfig, variableShapes } from './multi-head-config';

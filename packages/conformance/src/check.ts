@@ -1,0 +1,37 @@
+// A check is a sentence and a function that throws: a list of them can be run by vitest, or against a kernel that is
+// known to be wrong, to see that they notice.
+import { describe, it } from 'vitest';
+
+export interface Check {
+  readonly name: string;
+  run(): void;
+}
+
+/** Why a check is expected to fail, by the check's name. */
+export type KnownGaps = { readonly [check: string]: string };
+
+/** Each check as a test. Known gaps are expected failures: when one starts to pass, the test fails until it is deleted. */
+export function describeChecks(name: string, checks: readonly Check[], knownGaps: KnownGaps = {}): void {
+  describe(name, () => {
+    for (const [gap, reason] of Object.entries(knownGaps)) {
+      if (!checks.some((check) => check.name === gap))
+        throw new Error(`${name}: no check is called "${gap}"`);
+      if (!reason) throw new Error(`${name}: the known gap "${gap}" needs a reason`);
+    }
+    for (const { name: sentence, run } of checks) {
+      const reason = knownGaps[sentence];
+      if (reason) it.fails(`${sentence} (known gap: ${reason})`, run);
+      else it(sentence, run);
+    }
+  });
+}
+
+/** What a call throws; an error of its own where it throws nothing. */
+export function thrownBy(call: () => unknown): unknown {
+  try {
+    call();
+  } catch (error) {
+    return error;
+  }
+  throw new Error('nothing was thrown');
+}

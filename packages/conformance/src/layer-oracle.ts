@@ -1,0 +1,94 @@
+// A layer by its definition, in doubles: project, split, attend, merge, project.
+//
+//   head_h = attention(X_q W^Q_h, [X_k W^K_h; memory keys], [X_v W^V_h; memory values])
+//   output = concat(head_1 … head_H) W^O
+import { tabulate } from './inputs';
+import { attentionOracle, entryAt, type HostTensor, type OracleInputs, type Sizes } from './oracle';
+
+/** What the oracle needs of a config; sizes follow from the weights. */
+export interface OracleLayerConfig {
+  readonly numHeads: number;
+  readonly numKeyValueHeads?: number;
+  readonly scale?: number;
+  readonly softcap?: number;
+  readonly addZeroAttention?: boolean;
+}
+
+export interface LayerOracleInputs extends Pick<OracleInputs, 'isVisible' | 'bias'> {
+  readonly config: OracleLayerConfig;
+  /** By variable name: query/kernel [in, out], query/bias [out], … memory/key [M, Hkv * D]. */
+  readonly weights: { readonly [name: string]: HostTensor };
+  readonly query: HostTensor; // [B, Sq, E]
+  readonly key?: HostTensor; // [B, Skv, E of keys]; default: the query
+  readonly value?: HostTensor; // [B, Skv, E of values]; default: the key
+}
+
+export interface LayerOracleResult {
+  readonly output: Float64Array; // [B, Sq, outputDim]
+  readonly headOutputs: Float64Array; // [B, Hq, Sq, Dv]
+  readonly weights: Float64Array; // [B, Hq, Sq, Skv + memory]
+  readonly logSumExp: Float64Array; // [B, Hq, Sq]
+  readonly maxAbsScore: number;
+}
+
+export function layerOracle(inputs: LayerOracleInputs): LayerOracleResult {
+  const { config, weights, query, key = query, value = key, isVisible, bias } = inputs;
+  const { numHeads, numKeyValueHeads = numHeads, scale, softcap = 0 } = config;
+  const projected = (name: string, x: HostTensor, heads: number) =>
+    splitHeads(project(x, weights, name), heads);
+  const q = projected('query', query, numHeads); // [B, Hq, Sq, D]
+  const k = withMemory(projected('key', key, numKeyValueHeads), inputs, 'memory/key'); // [B, Hkv, Skv + M, D]
+  const v = withMemory(projected('value', value, numKeyValueHeads), inputs, 'memory/value');
+  const [B, Hq, Sq, D] = q.shape as [number, number, number, number];
+  const [, Hkv, Skv, Dv] = v.shape as [number, number, number, number];
+  const sizes: Sizes = { B, Hq, Hkv, Sq, Skv, D, Dv };
+  const isMemory = (j: number) => j >= key.shape[1]!;
+  const { output, ...rest } = attentionOracle({
+    sizes,
+    query: q.data,
+    key: k.data,
+    value: v.data,
+    softcap,
+    ...(scale !== undefined && { scale }),
+    isVisible: (b, h, i, j) => isMemory(j) || isVisible?.(b, h, i, j) !== false,
+    ...(bias && { bias: tabulate([B, Hq, Sq, Skv], (...at) => (isMemory(at[3]!) ? 0 : entryAt(bias, at))) }),
+  });
+  const merged = mergeHeads({ shape: [B, Hq, Sq, Dv], data: output });
+  return { ...rest, headOutputs: output, output: project(merged, weights, 'output').data };
+}
+
+/** x kernel + bias. */
+function project(x: HostTensor, weights: LayerOracleInputs['weights'], name: string): HostTensor {
+  const kernel = weights[`${name}/kernel`]!;
+  const bias = weights[`${name}/bias`];
+  const [B, S, inputs] = x.shape as [number, number, number];
+  const outputs = kernel.shape[1]!;
+  return tabulate([B, S, outputs], (b, s, o) => {
+    let sum = bias?.data[o] ?? 0;
+    for (let i = 0; i < inputs; i++) sum += x.data[(b * S + s) * inputs + i]! * kernel.data[i * outputs + o]!;
+    return sum;
+  });
+}
+
+/** [B, S, H * N] as [B, H, S, N]: head h owns channels h N to (h + 1) N. */
+function splitHeads(x: HostTensor, heads: number): HostTensor {
+  const [B, S, width] = x.shape as [number, number, number];
+  const N = width / heads;
+  return tabulate([B, heads, S, N], (b, h, s, n) => x.data[(b * S + s) * width + h * N + n]!);
+}
+
+function mergeHeads(x: HostTensor): HostTensor {
+  const [B, H, S, N] = x.shape as [number, number, number, number];
+  return tabulate([B, S, H * N], (b, s, c) => entryAt(x, [b, Math.floor(c / N), s, c % N]));
+}
+
+/** Rows of the layer's own behind those of the input: learned ones, then one of zeros. */
+function withMemory(rows: HostTensor, { config, weights }: LayerOracleInputs, name: string): HostTensor {
+  const [B, H, S, N] = rows.shape as [number, number, number, number];
+  const learned = weights[name];
+  const M = learned?.shape[0] ?? 0;
+  return tabulate([B, H, S + M + (config.addZeroAttention ? 1 : 0), N], (b, h, s, n) => {
+    if (s < S) return entryAt(rows, [b, h, s, n]);
+    return s < S + M ? learned!.data[(s - S) * H * N + h * N + n]! : 0;
+  });
+}

@@ -1,0 +1,41 @@
+// A layer's results and gradients by name, on the host.
+import type { Attention, LayerCall, LayerInputs, LayerResult } from '@polyhead/core';
+import * as tf from '@tensorflow/tfjs-core';
+import { type Numbers, toHost } from './kernel-run';
+
+/** What a layer gives, but for the name of its kernel. */
+export function layerNumbers(layer: Attention, inputs: LayerInputs, call: LayerCall = {}): Numbers {
+  const { kernel: _, ...results } = layer.apply(inputs, call);
+  return Object.fromEntries(Object.entries(results).map(([name, result]) => [name, toHost(result)]));
+}
+
+interface LayerLoss {
+  readonly inputs: LayerInputs;
+  readonly call?: LayerCall;
+  /** The loss is Σ result · cotangent, over these results. */
+  readonly cotangents: { readonly [result in keyof Omit<LayerResult, 'kernel'>]?: Float64Array };
+}
+
+/** The gradient for each input given and for each variable, by name. */
+export function layerGradients(layer: Attention, { inputs, call = {}, cotangents }: LayerLoss): Numbers {
+  const loss = (given: LayerInputs) => {
+    const results = layer.apply(given, call);
+    const terms = Object.entries(cotangents).map(([name, cotangent]) => {
+      const result = results[name as 'output'];
+      return tf.sum(tf.mul(result, tf.tensor(Array.from(cotangent), result.shape)));
+    });
+    return terms.reduce((sum, term) => tf.add(sum, term)) as tf.Scalar;
+  };
+  const names = Object.keys(inputs);
+  const ofInputs = tf.grads((...tensors) =>
+    loss(Object.fromEntries(names.map((name, n) => [name, tensors[n]])) as unknown as LayerInputs),
+  )(Object.values(inputs) as tf.Tensor[]);
+  const { grads } = tf.variableGrads(
+    () => loss(inputs),
+    layer.variables.map(({ variable }) => variable),
+  );
+  return Object.fromEntries([
+    ...names.map((name, n) => [name, toHost(ofInputs[n]!)]),
+    ...layer.variables.map(({ name, variable }) => [name, toHost(grads[variable.name]!)]),
+  ]);
+}

@@ -1,0 +1,53 @@
+// The configs and calls every variant is tried on, as far as it has their options.
+import type { LayerRow } from '../layer-case';
+
+export const layerRows: readonly LayerRow[] = [
+  { name: 'self-attention', config: { embedDim: 6, numHeads: 2 }, B: 2, Sq: 5 },
+  { name: 'causal self-attention', config: { embedDim: 4, numHeads: 4 }, B: 2, Sq: 5, mask: 'causal' },
+  { name: 'cross-attention', config: { embedDim: 6, numHeads: 3 }, B: 2, Sq: 3, Skv: 5, mask: 'lengths' },
+  { name: 'values beside keys', config: { embedDim: 4, numHeads: 2 }, B: 1, Sq: 4, Skv: 3, ownValue: true, mask: 'causal' },
+  { name: 'the first query at the first key', config: { embedDim: 4, numHeads: 2 }, B: 2, Sq: 3, Skv: 5, mask: 'causal', queryStart: 0 },
+  { name: 'a bias and a dense mask', config: { embedDim: 6, numHeads: 2 }, B: 2, Sq: 4, Skv: 5, mask: 'dense [B, Hq, Sq, Skv]', bias: '[1, Hq, Sq, Skv]' },
+  { name: 'one query, one key', config: { embedDim: 3, numHeads: 1 }, B: 1, Sq: 1 },
+  { name: 'projection biases', config: { embedDim: 6, numHeads: 2, useBias: true }, B: 2, Sq: 4, mask: 'lengths per row' },
+  {
+    name: 'inputs and output of other widths',
+    config: { embedDim: 6, numHeads: 2, keyEmbedDim: 5, valueEmbedDim: 4, outputDim: 7, useBias: true },
+    B: 2,
+    Sq: 3,
+    Skv: 4,
+    ownValue: true,
+  },
+  { name: 'keys and values of another width', config: { embedDim: 6, numHeads: 2, keyEmbedDim: 5 }, B: 2, Sq: 3, Skv: 4 },
+  { name: 'heads as wide as the embedding', config: { embedDim: 5, numHeads: 2, headDim: 5 }, B: 2, Sq: 4, mask: 'causal' },
+  { name: 'value heads of another size', config: { embedDim: 6, numHeads: 3, headDim: 4, valueHeadDim: 3 }, B: 1, Sq: 4, Skv: 3 },
+  { name: 'scale and softcap', config: { embedDim: 4, numHeads: 2, scale: 0.8, softcap: 0.7 }, B: 2, Sq: 4, mask: 'causal window' },
+  { name: 'scale 0', config: { embedDim: 4, numHeads: 2, scale: 0 }, B: 1, Sq: 3 },
+  { name: 'one key/value head', config: { embedDim: 8, numHeads: 4, numKeyValueHeads: 1 }, B: 2, Sq: 3, Skv: 4, mask: 'causal' },
+  { name: 'two key/value heads', config: { embedDim: 8, numHeads: 4, numKeyValueHeads: 2 }, B: 2, Sq: 3, mask: 'predicate' },
+  {
+    name: 'memory keys and values, a causal mask and a bias',
+    config: { embedDim: 6, numHeads: 2, numMemoryKeyValues: 2 },
+    B: 2,
+    Sq: 5,
+    Skv: 4,
+    mask: 'causal',
+    bias: '[1, Hq, Sq, Skv]',
+  },
+  {
+    name: 'memory, a key of zeros and rows that see nothing else',
+    config: { embedDim: 4, numHeads: 2, numMemoryKeyValues: 1, addZeroAttention: true, useBias: true },
+    B: 2,
+    Sq: 3,
+    mask: 'lengths',
+  },
+  {
+    name: 'a key of zeros, a dense mask and a bias of one column',
+    config: { embedDim: 4, numHeads: 2, addZeroAttention: true },
+    B: 2,
+    Sq: 3,
+    Skv: 4,
+    mask: 'dense [B, 1, 1, Skv]',
+    bias: '[B, 1, Sq, 1]',
+  },
+];

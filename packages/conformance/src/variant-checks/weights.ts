@@ -1,0 +1,122 @@
+// Checks of a layer's variables: how they start, how they are read and set, and that a config rebuilds the layer.
+import { type Attention, isAttentionError } from '@polyhead/core';
+import * as tf from '@tensorflow/tfjs-core';
+import { type Check, thrownBy } from '../check';
+import { expectClose } from '../expect-close';
+import { toHost, toTensors } from '../kernel-run';
+import { type LayerConfig, layerCase, randomWeights } from '../layer-case';
+import { layerNumbers } from '../layer-run';
+import { expectSameMemory, memoryNow } from '../memory';
+import { maxError } from '../tolerance';
+import { layerRows } from './rows';
+import { takes, type Variant } from './suite';
+
+const config: LayerConfig = { embedDim: 6, numHeads: 2, seed: 3 };
+
+export function weightChecks(variant: Variant): readonly Check[] {
+  const rows = layerRows.filter((row) => takes(variant, row.config));
+  return [
+    ...rows.map((row) => ({
+      name: `is rebuilt by its config, as JSON, and its weights: ${row.name}`,
+      run() {
+        const layer = variant.create(row.config);
+        const rebuilt = variant.create(JSON.parse(JSON.stringify(layer.config)));
+        rebuilt.setWeights(layer.getWeights());
+        const [inputs, call] = [layerCase(row).inputs(), layerCase(row).call()];
+        const [one, other] = [layer, rebuilt].map((each) => layerNumbers(each, inputs, call).output!);
+        if (maxError(other!, one!) !== 0) throw new Error('the rebuilt layer gives another output');
+        disposeAll([layer, rebuilt]);
+      },
+    })),
+    { name: 'starts the same for the same seed, and differently for others', run: () => checkSeeds(variant) },
+    { name: 'gives copies of its weights, by the names of its variables', run: () => checkRead(variant) },
+    { name: 'refuses weights that do not fit, and sets none of them then', run: () => checkWrongWeights(variant) },
+    ...(takes(variant, { ...config, headDim: 3 })
+      ? [{ name: 'is the sum of its heads, each a layer of one head', run: () => checkHeads(variant) }]
+      : []),
+  ];
+}
+
+function disposeAll(layers: readonly Attention[]): void {
+  for (const layer of layers) layer.dispose();
+}
+
+function startOf(layer: Attention): Float64Array[] {
+  return layer.variables.map(({ variable }) => toHost(variable));
+}
+
+function checkSeeds(variant: Variant): void {
+  const { seed: _, ...unseeded } = config;
+  const configs = [config, config, { ...config, seed: 4 }, unseeded, unseeded];
+  const layers = configs.map((each) => variant.create(each));
+  const [one, same, ...others] = layers.map((layer) => startOf(layer)) as [Float64Array[], Float64Array[]];
+  if (one.some((numbers, n) => maxError(numbers, same[n]!) !== 0)) throw new Error('the same seed starts differently');
+  const all = [one, ...(others as Float64Array[][])].flat().filter((numbers) => numbers.some((x) => x !== 0));
+  const distinct = new Set(all.map((numbers) => numbers.join()));
+  if (distinct.size !== all.length) throw new Error('two variables start with the same numbers');
+  disposeAll(layers);
+}
+
+function checkRead(variant: Variant): void {
+  const layer = variant.create(config);
+  const before = startOf(layer);
+  const weights = layer.getWeights();
+  const names = layer.variables.map(({ name }) => name);
+  if (Object.keys(weights).join() !== names.join()) throw new Error(`${Object.keys(weights)} for ${names}`);
+  const doubled = Object.fromEntries(Object.entries(weights).map(([name, x]) => [name, tf.mul(x, 2)]));
+  layer.setWeights(doubled);
+  tf.dispose([weights, doubled]);
+  const after = startOf(layer);
+  if (after.some((numbers, n) => numbers.some((x, m) => x !== 2 * before[n]![m]!))) throw new Error('not what was set');
+  layer.dispose();
+}
+
+function checkWrongWeights(variant: Variant): void {
+  const layer = variant.create(config);
+  const before = startOf(layer);
+  const good = toTensors(randomWeights(layer));
+  const last = layer.variables.at(-1)!.name;
+  const { [last]: _, ...missing } = good;
+  const wrong: { readonly [fault: string]: { readonly [name: string]: tf.Tensor } } = {
+    missing,
+    unknown: { ...good, stranger: tf.zeros([1]) },
+    misshapen: { ...good, [last]: tf.zeros([...good[last]!.shape, 1]) },
+    'int32': { ...good, [last]: tf.zeros(good[last]!.shape, 'int32') },
+  };
+  const memory = memoryNow();
+  for (const [fault, weights] of Object.entries(wrong)) {
+    const error = thrownBy(() => layer.setWeights(weights));
+    const named = fault === 'unknown' ? 'stranger' : last;
+    if (!isAttentionError(error) || !error.message.includes(named)) throw new Error(`${fault}: ${error}`);
+  }
+  expectSameMemory(memory);
+  if (startOf(layer).some((numbers, n) => maxError(numbers, before[n]!) !== 0)) throw new Error('some were set');
+  layer.dispose();
+}
+
+/** Columns of head h in each projection, rows of head h in that of the output: their outputs add up to the layer's. */
+function checkHeads(variant: Variant): void {
+  const D = 3;
+  const whole = variant.create({ ...config, headDim: D });
+  const weights = toTensors(randomWeights(whole));
+  whole.setWeights(weights);
+  const found = layerCase({ name: '', config, B: 2, Sq: 4, Skv: 5, mask: 'causal' });
+  const heads = [0, 1].map((h) => {
+    const head = variant.create({ ...config, numHeads: 1, headDim: D });
+    const columns = (name: string) => tf.slice(weights[`${name}/kernel`]!, [0, h * D], [-1, D]);
+    head.setWeights({
+      'query/kernel': columns('query'),
+      'key/kernel': columns('key'),
+      'value/kernel': columns('value'),
+      'output/kernel': tf.slice(weights['output/kernel']!, [h * D, 0], [D, -1]),
+    });
+    const { output } = layerNumbers(head, found.inputs(), found.call());
+    head.dispose();
+    return output!;
+  });
+  expectClose({
+    actual: { output: heads[0]!.map((x, n) => x + heads[1]![n]!) },
+    expected: { output: layerNumbers(whole, found.inputs(), found.call()).output! },
+  });
+  whole.dispose();
+}

@@ -1,0 +1,116 @@
+// What describes any layer with projected heads, and the sizes and variables that follow from it.
+import { checkKnownOptions, checkNumber, checkRate, checkSizes, checkSoftcap } from './check-config';
+import { ConfigError } from './errors';
+import type { VariableShapes } from './weights';
+
+/** Plain JSON: it rebuilds a layer, but for its weights. A variant adds its own options. */
+export interface AttentionConfig {
+  /** E, the width of queries and, if not said otherwise, of keys, values and output. */
+  readonly embedDim: number;
+  /** Hq, the number of query heads. */
+  readonly numHeads: number;
+  /** D, the size of a query and key head. Default: E / Hq, which must be whole. */
+  readonly headDim?: number;
+  /** Dv, the size of a value head. Default: D. */
+  readonly valueHeadDim?: number;
+  /** Width of keys. Default: E. */
+  readonly keyEmbedDim?: number;
+  /** Width of values. Default: that of keys. */
+  readonly valueEmbedDim?: number;
+  /** Width of the output. Default: E. */
+  readonly outputDim?: number;
+  /** A bias after each of the four projections. Default: false. */
+  readonly useBias?: boolean;
+  /** Rate at which weights are dropped in training: at least 0, below 1. Default: 0. */
+  readonly dropout?: number;
+  /** What products of queries and keys are multiplied by. Default: 1 / sqrt(D). */
+  readonly scale?: number;
+  /** Scores are capped at ±softcap by tanh. Default: 0, off. */
+  readonly softcap?: number;
+  /** Same config, same start. Without it each layer starts differently. */
+  readonly seed?: number;
+}
+
+/** A config with its defaults filled in. */
+export interface AttentionSizes {
+  readonly embedDim: number;
+  readonly numHeads: number;
+  readonly numKeyValueHeads: number;
+  readonly headDim: number;
+  readonly valueHeadDim: number;
+  readonly keyEmbedDim: number;
+  readonly valueEmbedDim: number;
+  readonly outputDim: number;
+  readonly useBias: boolean;
+}
+
+const sharedOptions: readonly (keyof AttentionConfig)[] = [
+  'embedDim',
+  'numHeads',
+  'headDim',
+  'valueHeadDim',
+  'keyEmbedDim',
+  'valueEmbedDim',
+  'outputDim',
+  'useBias',
+  'dropout',
+  'scale',
+  'softcap',
+  'seed',
+];
+
+/**
+ * The sizes of a layer.
+ *
+ * @param own what a variant adds: the names of its options, and its number of key/value heads, by default numHeads
+ * @throws ConfigError for options that cannot be; it names them
+ */
+export function attentionSizes(
+  where: string,
+  config: AttentionConfig,
+  own: { readonly options?: readonly string[]; readonly numKeyValueHeads?: number } = {},
+): AttentionSizes {
+  checkKnownOptions(where, config, [...sharedOptions, ...(own.options ?? [])]);
+  const { embedDim, numHeads, useBias = false } = config;
+  const { numKeyValueHeads = numHeads } = own;
+  checkSizes(where, { embedDim, numHeads, numKeyValueHeads });
+  if (numHeads % numKeyValueHeads !== 0) {
+    throw new ConfigError(where, 'numHeads must be a multiple of numKeyValueHeads', { numHeads, numKeyValueHeads });
+  }
+  if (config.headDim === undefined && embedDim % numHeads !== 0) {
+    throw new ConfigError(where, 'embedDim must divide by numHeads, or headDim must be given', { embedDim, numHeads });
+  }
+  const { headDim = embedDim / numHeads, keyEmbedDim = embedDim, outputDim = embedDim } = config;
+  const { valueHeadDim = headDim, valueEmbedDim = keyEmbedDim } = config;
+  const sizes = { headDim, valueHeadDim, keyEmbedDim, valueEmbedDim, outputDim };
+  checkSizes(where, sizes);
+  checkScores(where, config);
+  return { embedDim, numHeads, numKeyValueHeads, ...sizes, useBias };
+}
+
+function checkScores(where: string, { dropout, scale, softcap, seed, useBias }: AttentionConfig): void {
+  if (dropout !== undefined) checkRate(where, 'dropout', dropout);
+  if (softcap !== undefined) checkSoftcap(where, softcap);
+  if (scale !== undefined) checkNumber(where, 'scale', scale, [() => true, 'a finite number']);
+  if (seed !== undefined) checkNumber(where, 'seed', seed, [Number.isInteger, 'a whole number']);
+  if (useBias !== undefined && typeof useBias !== 'boolean') {
+    throw new ConfigError(where, 'useBias must be true or false', { useBias });
+  }
+}
+
+/** Shapes of the four projections, [in, out] and, with `useBias`, [out]. */
+export function projectionShapes(sizes: AttentionSizes): VariableShapes {
+  const { numHeads, numKeyValueHeads, headDim, valueHeadDim } = sizes;
+  const projections = {
+    query: [sizes.embedDim, numHeads * headDim],
+    key: [sizes.keyEmbedDim, numKeyValueHeads * headDim],
+    value: [sizes.valueEmbedDim, numKeyValueHeads * valueHeadDim],
+    output: [numHeads * valueHeadDim, sizes.outputDim],
+  } as const;
+  const shapes: Record<string, readonly number[]> = {};
+  for (const [name, shape] of Object.entries(projections)) {
+    shapes[`${name}/kernel`] = shape;
+    if (sizes.useBias) shapes[`${name}/bias`] = [shape[1]];
+  }
+  return shapes;
+}

@@ -1,0 +1,101 @@
+// What variants with projected heads have in common; a variant adds its `apply`, which reads as its formula.
+import type * as tf from '@tensorflow/tfjs-core';
+import type { HeadsCall } from './attend-heads';
+import type { AttentionConfig, AttentionSizes } from './attention-config';
+import { checkLayerCall, checkLayerInputs } from './check-layer';
+import { composed } from './composed/composed';
+import { mergeHeads, splitHeads } from './heads';
+import type { AttendResult } from './kernel';
+import type { CacheShape } from './key-value-cache';
+import type { Attention, LayerCall, LayerInputs, LayerParts, LayerResult, NamedVariable } from './layer';
+import { project } from './project';
+import { seedOf } from './seed';
+import { type Initialiser, type VariableShapes, Weights } from './weights';
+
+export interface AttentionParts extends LayerParts {
+  /** First numbers of the kernels. Default: Glorot uniform. */
+  readonly initialiser?: Initialiser;
+}
+
+export abstract class AttentionLayer<Config extends AttentionConfig> implements Attention<Config> {
+  readonly config: Readonly<Config>;
+  protected readonly weights: Weights;
+  private readonly seed: number;
+
+  /** @param name the variant's, for errors */
+  protected constructor(
+    private readonly name: string,
+    config: Config,
+    protected readonly parts: AttentionParts,
+    private readonly shapes: { readonly sizes: AttentionSizes; readonly variables: VariableShapes },
+  ) {
+    this.config = Object.freeze({ ...config });
+    this.seed = config.seed ?? Math.floor(Math.random() * 2 ** 31);
+    const { initialiser } = parts;
+    this.weights = new Weights(name, shapes.variables, { seed: this.seed, ...(initialiser && { initialiser }) });
+  }
+
+  abstract apply(inputs: LayerInputs, call?: LayerCall): LayerResult;
+
+  get variables(): readonly NamedVariable[] {
+    const ofPosition = this.parts.position?.variables ?? [];
+    const prefixed = ofPosition.map(({ name, variable }) => ({ name: `position/${name}`, variable }));
+    return [...this.weights.variables, ...prefixed];
+  }
+
+  cacheShape(batch: number): CacheShape {
+    const { numKeyValueHeads: heads, headDim: keySize, valueHeadDim: valueSize } = this.shapes.sizes;
+    return { batch, heads, keySize, valueSize };
+  }
+
+  getWeights(): Record<string, tf.Tensor> {
+    return this.weights.read();
+  }
+
+  /** @throws ShapeError for missing, unknown or misshapen weights; then nothing is set */
+  setWeights(weights: Readonly<Record<string, tf.Tensor>>): void {
+    this.weights.write(weights);
+  }
+
+  dispose(): void {
+    this.weights.dispose();
+  }
+
+  /** The inputs of a call, with what is left out filled in; key and value are absent where a sealed cache serves. */
+  protected checked(inputs: LayerInputs, call: LayerCall) {
+    checkLayerCall(this.name, call);
+    return checkLayerInputs(this.name, inputs, this.shapes.sizes, call);
+  }
+
+  /** [B, S, in] projected and split: [B, H, S, D]. */
+  protected heads(name: 'query' | 'key' | 'value', x: tf.Tensor3D): tf.Tensor4D {
+    const { numHeads, numKeyValueHeads } = this.shapes.sizes;
+    return splitHeads(this.project(name, x), name === 'query' ? numHeads : numKeyValueHeads);
+  }
+
+  /** What `attendHeads` is told beside the heads: the options of the config and of the call. */
+  protected scoreOptions(call: LayerCall): Omit<HeadsCall, 'query' | 'cross'> {
+    const { scale, softcap, dropout = 0 } = this.config;
+    const { returns = [], kernel = this.parts.kernel ?? composed, training, ...options } = call;
+    const { position } = this.parts;
+    return {
+      ...options,
+      kernel,
+      returns: returns.filter((name) => name !== 'headOutputs'),
+      ...(position && { position }),
+      ...(scale !== undefined && { scale }),
+      ...(softcap !== undefined && { softcap }),
+      ...(training && dropout > 0 && { dropout: { rate: dropout, seed: seedOf(this.seed, `${training.seed}`) } }),
+    };
+  }
+
+  /** The heads' outputs [B, H, Sq, Dv] merged and projected: [B, Sq, outputDim]. */
+  protected merged({ output: headOutputs, ...rest }: AttendResult, { returns = [] }: LayerCall): LayerResult {
+    const output = this.project('output', mergeHeads(headOutputs));
+    return { ...rest, output, ...(returns.includes('headOutputs') && { headOutputs }) };
+  }
+
+  private project(name: 'query' | 'key' | 'value' | 'output', x: tf.Tensor3D): tf.Tensor3D {
+    return project(x, this.weights.get(`${name}/kernel`), this.weights.find(`${name}/bias`));
+  }
+}

@@ -1,0 +1,1 @@
+export { VariantAttention, type VariantConfig, variableShapes } from './variant-attention';
