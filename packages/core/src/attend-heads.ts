@@ -1,6 +1,7 @@
 // What every layer calls with its heads: rotate, stage, tables, attend, commit.
 import * as tf from '@tensorflow/tfjs-core';
 import { attend } from './attend';
+import { cleanTidy } from './clean-tidy';
 import { ConfigError, UnsupportedError } from './errors';
 import type { AttendOptions, AttendResult, AttentionInputs, AttentionKernel } from './kernel';
 import type { KeyValueCache } from './key-value-cache';
@@ -28,7 +29,7 @@ export interface HeadsCall extends Omit<AttendOptions, 'relative' | 'positions'>
 export function attendHeads(call: HeadsCall): AttendResult {
   const { cross, cache, position, positions, lengths, kernel, query, key, value, ...options } = call;
   checkCache(call);
-  return tf.tidy(() => {
+  return cleanTidy(() => {
     const at = positionsOfNewRows(call);
     const rotate = (heads: tf.Tensor4D, role: 'query' | 'key') =>
       position?.rotate?.(heads, role, at[role]) ?? heads;

@@ -1,5 +1,6 @@
 // The one door to a kernel: checks, compiles the mask, asks the kernel, owns the tidy, names who ran.
 import * as tf from '@tensorflow/tfjs-core';
+import { cleanTidy } from './clean-tidy';
 import { UnsupportedError } from './errors';
 import type { AttendOptions, AttendResult, AttentionInputs, AttentionKernel } from './kernel';
 import { kernelCall } from './kernel-call';
@@ -18,7 +19,7 @@ export function attend(
   inputs: AttentionInputs,
   options: AttendOptions = {},
 ): AttendResult {
-  return tf.tidy(() => {
+  return cleanTidy(() => {
     const call = kernelCall('attend', inputs, options);
     const reasons = kernel.unsupported(call);
     if (reasons.length > 0) {

@@ -75,10 +75,16 @@ export function attentionSizes(
   const { numKeyValueHeads = numHeads } = own;
   checkSizes(where, { embedDim, numHeads, numKeyValueHeads });
   if (numHeads % numKeyValueHeads !== 0) {
-    throw new ConfigError(where, 'numHeads must be a multiple of numKeyValueHeads', { numHeads, numKeyValueHeads });
+    throw new ConfigError(where, 'numHeads must be a multiple of numKeyValueHeads', {
+      numHeads,
+      numKeyValueHeads,
+    });
   }
   if (config.headDim === undefined && embedDim % numHeads !== 0) {
-    throw new ConfigError(where, 'embedDim must divide by numHeads, or headDim must be given', { embedDim, numHeads });
+    throw new ConfigError(where, 'embedDim must divide by numHeads, or headDim must be given', {
+      embedDim,
+      numHeads,
+    });
   }
   const { headDim = embedDim / numHeads, keyEmbedDim = embedDim, outputDim = embedDim } = config;
   const { valueHeadDim = headDim, valueEmbedDim = keyEmbedDim } = config;

@@ -32,7 +32,10 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
     this.config = Object.freeze({ ...config });
     this.seed = config.seed ?? Math.floor(Math.random() * 2 ** 31);
     const { initialiser } = parts;
-    this.weights = new Weights(name, shapes.variables, { seed: this.seed, ...(initialiser && { initialiser }) });
+    this.weights = new Weights(name, shapes.variables, {
+      seed: this.seed,
+      ...(initialiser && { initialiser }),
+    });
   }
 
   abstract apply(inputs: LayerInputs, call?: LayerCall): LayerResult;
@@ -85,7 +88,8 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
       ...(position && { position }),
       ...(scale !== undefined && { scale }),
       ...(softcap !== undefined && { softcap }),
-      ...(training && dropout > 0 && { dropout: { rate: dropout, seed: seedOf(this.seed, `${training.seed}`) } }),
+      ...(training &&
+        dropout > 0 && { dropout: { rate: dropout, seed: seedOf(this.seed, `${training.seed}`) } }),
     };
   }
 

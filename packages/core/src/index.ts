@@ -1,9 +1,15 @@
 export { attend } from './attend';
 export { attendHeads, type HeadsCall } from './attend-heads';
+export {
+  type AttentionConfig,
+  type AttentionSizes,
+  attentionSizes,
+  projectionShapes,
+} from './attention-config';
+export { AttentionLayer, type AttentionParts } from './attention-layer';
 export { checkKnownOptions, checkNumber, checkRate, checkSizes, checkSoftcap } from './check-config';
 export { checkLayerCall, checkLayerInputs } from './check-layer';
-export { type AttentionConfig, type AttentionSizes, attentionSizes, projectionShapes } from './attention-config';
-export { AttentionLayer, type AttentionParts } from './attention-layer';
+export { cleanTidy } from './clean-tidy';
 export { composed } from './composed/composed';
 export { dropoutFactor } from './dropout';
 export {
@@ -44,9 +50,13 @@ export { compileMask, type MaskGeometry, planOfRows } from './mask-plan';
 export { allOf } from './masks/all-of';
 export { anyOf } from './masks/any-of';
 export { causal } from './masks/causal';
+export { chunks } from './masks/chunks';
 export { dense } from './masks/dense';
+export { globalTokens } from './masks/global-tokens';
 export { leftPadding } from './masks/left-padding';
 export { type PairPredicate, predicate } from './masks/predicate';
+export { prefix } from './masks/prefix';
+export { segments } from './masks/segments';
 export { slidingWindow } from './masks/sliding-window';
 export { validLengths } from './masks/valid-lengths';
 export type {

@@ -5,9 +5,13 @@ import { compileMask, type MaskGeometry } from './mask-plan';
 import { allOf } from './masks/all-of';
 import { anyOf } from './masks/any-of';
 import { causal } from './masks/causal';
+import { chunks } from './masks/chunks';
 import { dense } from './masks/dense';
+import { globalTokens } from './masks/global-tokens';
 import { leftPadding } from './masks/left-padding';
 import { predicate } from './masks/predicate';
+import { prefix } from './masks/prefix';
+import { segments } from './masks/segments';
 import { slidingWindow } from './masks/sliding-window';
 import { validLengths } from './masks/valid-lengths';
 
@@ -15,6 +19,11 @@ type Rule = (b: number, h: number, query: number, key: number) => boolean;
 
 const sizes = [1, 2, 3, 4, 5, 6];
 const shapes = sizes.flatMap((queries) => sizes.map((keys) => [queries, keys] as const));
+
+const packed = [
+  [0, 0, 1, 1, 2, 2],
+  [5, 6, 5, 6, 6, 5],
+];
 
 const everyKind: readonly (readonly [string, Mask, Rule])[] = [
   ['causal', causal(), (_b, _h, query, key) => key <= query],
@@ -30,6 +39,20 @@ const everyKind: readonly (readonly [string, Mask, Rule])[] = [
     'a predicate',
     predicate((b, h, q, k) => (b + h + q + k) % 2 === 0),
     (b, h, q, k) => (b + h + q + k) % 2 === 0,
+  ],
+  ['a prefix', prefix([1, 4]), (b, _h, query, key) => key < [1, 4][b]! || key <= query],
+  ['one prefix for all', prefix(2), (_b, _h, query, key) => key < 2 || key <= query],
+  ['chunks', chunks(2), (_b, _h, query, key) => Math.floor(query / 2) === Math.floor(key / 2)],
+  ['packed segments', segments(packed), (b, _h, query, key) => packed[b]![query] === packed[b]![key]],
+  [
+    'global tokens',
+    globalTokens([1, 4]),
+    (_b, _h, query, key) => [query, key].some((x) => x === 1 || x === 4),
+  ],
+  [
+    'global tokens per entry',
+    globalTokens([[0], [2, 3]]),
+    (b, _h, query, key) => [[0], [2, 3]][b]!.some((x) => x === query || x === key),
   ],
   [
     'all of',
@@ -123,6 +146,23 @@ describe('compileMask', () => {
     expect([...plan.spans]).toEqual([0, 1, 0, 2, 0, 0, 0, 3]);
   });
 
+  it('gives cross-attention segments of its own', () => {
+    const plan = compileMask(
+      segments(
+        [
+          [7, 8],
+          [8, 9],
+        ],
+        [
+          [8, 7, 7],
+          [9, 9, 8],
+        ],
+      ),
+      geometry(2, 3),
+    );
+    expect([...plan.spans]).toEqual([1, 3, 0, 1, 2, 3, 0, 2]);
+  });
+
   it('puts spans in order, joins and clips them', () => {
     const untidy: Mask = {
       name: 'untidy',
@@ -185,6 +225,18 @@ describe('masks refuse', () => {
       /one length for each query row/,
     ],
     ['padding of another batch', () => leftPadding([1]).check?.(call), /one count for each batch entry/],
+    ['a chunk of nothing', () => chunks(0), /size must be a whole number above 0/],
+    [
+      'segments of too few tokens',
+      () => segments([[0], [1]]).check?.(call),
+      /every token of every batch entry/,
+    ],
+    ['a prefix of another batch', () => prefix([1]).check?.(call), /one length for each batch entry/],
+    [
+      'global tokens of another batch',
+      () => globalTokens([[1], [2], [3]]).check?.(call),
+      /one list for each/,
+    ],
     ['a float tensor', () => dense(tf.ones([2, 2])), /are a `bias`/],
     ['rank 3', () => dense(tf.ones([2, 2, 2], 'bool')), /mask must be \[Sq, Skv\], or rank 4/],
     ['a tensor of another shape', () => dense(tf.ones([5, 4], 'bool')).check?.(call), /mask must broadcast/],

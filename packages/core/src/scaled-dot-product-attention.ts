@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { attend } from './attend';
 import { checkTensor } from './check-inputs';
+import { cleanTidy } from './clean-tidy';
 import { composed } from './composed/composed';
 import type { AttendOptions } from './kernel';
 
@@ -26,7 +27,7 @@ export function scaledDotProductAttention<T extends tf.Tensor3D | tf.Tensor4D>(
   value: T,
   options: Omit<AttendOptions, 'returns'> = {},
 ): AttentionAndWeights<T> {
-  return tf.tidy(() => {
+  return cleanTidy(() => {
     const withHeads = (name: string, x: tf.Tensor): tf.Tensor4D => {
       if (query.rank === 4) return x as tf.Tensor4D;
       checkTensor('scaledDotProductAttention', name, x, '[B, S, D]');

@@ -6,6 +6,7 @@ import {
   AttentionLayer,
   type AttentionParts,
   attendHeads,
+  cleanTidy,
   type LayerCall,
   type LayerInputs,
   type LayerResult,
@@ -36,7 +37,7 @@ export class MultiHeadAttention extends AttentionLayer<MultiHeadConfig> {
    */
   apply(inputs: LayerInputs, call: LayerCall = {}): LayerResult {
     const { query, key, value, cross } = this.checked(inputs, call);
-    return tf.tidy(() => {
+    return cleanTidy(() => {
       const options = this.scoreOptions(call);
       const heads = attendHeads({
         ...options,

@@ -3,8 +3,8 @@ import {
   type AttentionConfig,
   type AttentionSizes,
   attentionSizes,
-  checkSizes,
   ConfigError,
+  checkSizes,
   projectionShapes,
   type VariableShapes,
 } from '@polyhead/core';

@@ -4,25 +4,46 @@
 // for rows that see nothing, which would be 0 / 0: its logit is 0 there and -Infinity in every other row.
 import * as tf from '@tensorflow/tfjs-core';
 import type { MaskPlan } from '../mask';
+import type { PairIndices } from './block-tables';
 import type { Block } from './blocks';
+import { lookup } from './distance-lookup';
 import type { Prepared } from './prepare';
-import { take } from './take';
+import { take, whole } from './take';
 
+/** Broadcasts to [b, h, rows, keys], or to [b, h, rows, keys + 1] with a sink key; absent where nothing is added. */
 export interface AddedToScores {
-  /** Broadcasts to [b, h, rows, keys], or to [b, h, rows, keys + 1] with a sink key; absent: nothing is added. */
   readonly terms?: tf.Tensor4D;
   readonly sinkKey: boolean;
 }
 
-/** All that is added to the scores of a block, for all of its heads. */
-export function addedToScores(call: Prepared, block: Block): AddedToScores {
-  if (block.keys[0] === block.keys[1]) return { terms: call.sink ?? tf.zeros([1, 1, 1, 1]), sinkKey: true };
+/** All that is added to the scores of a block of all heads. */
+export function addedToScores(
+  call: Prepared,
+  block: Block,
+  { sinkKey, indices }: { readonly sinkKey: boolean; readonly indices: PairIndices },
+): tf.Tensor4D | undefined {
+  if (block.keys[0] === block.keys[1]) return call.sink ?? tf.zeros([1, 1, 1, 1]); // nothing but the sink key
   const hidden = sum([hiddenBySpans(call.plan, block), ...call.dense.map((mask) => cut(mask, block))]);
-  const terms = sum([hidden, biasOf(call, block, hidden)]);
-  const sinkKey = call.sink !== undefined || mayHoldEmptyRow(call, block);
-  if (!sinkKey) return terms ? { terms, sinkKey } : { sinkKey };
+  const terms = sum([hidden, biasOf(call, block, { hidden, indices })]);
+  if (!sinkKey) return terms;
   const logit = call.sink ?? whereRowIsEmpty(terms!); // what empties a row is a term
-  return { terms: withColumn(terms, logit, block.keys[1] - block.keys[0]), sinkKey };
+  return withColumn(terms, logit, block.keys[1] - block.keys[0]);
+}
+
+/** Whether the block needs a sink key: not where no sink was learned and every row is known to see a key. */
+export function hasSinkKey({ plan, sink, biasIsFinite }: Prepared, { batch, rows }: Block): boolean {
+  if (sink || plan.dense.length > 0 || !biasIsFinite) return true;
+  const [planB, planH, R, width] = plan.shape;
+  const [b0, b1] = planB === 1 ? [0, 1] : batch;
+  for (let b = b0; b < b1; b++) {
+    for (let h = 0; h < planH; h++) {
+      for (let row = rows[0]; row < rows[1]; row++) {
+        const i = ((b * planH + h) * R + row) * width * 2;
+        if (plan.spans[i] === plan.spans[i + 1]) return true; // the first span is empty only if all are
+      }
+    }
+  }
+  return false;
 }
 
 /** -Infinity where the plan's spans hide a pair, else 0: [1 | b, 1 | h, rows, keys]; undefined where they hide none. */
@@ -49,26 +70,15 @@ function hiddenBySpans(plan: MaskPlan, { batch, rows, keys }: Block): tf.Tensor4
 }
 
 /** A bias at a hidden pair never counts, not even NaN, which adding -Infinity would not remove. */
-function biasOf(call: Prepared, block: Block, hidden: tf.Tensor4D | undefined): tf.Tensor4D | undefined {
-  const bias = call.bias && cut(call.bias, block);
-  if (!bias || !hidden || call.biasIsFinite) return bias;
-  return tf.where(tf.equal(hidden, 0), bias, tf.fill([1, 1, 1, 1], -Infinity));
-}
-
-/** False only where every row of the block is known to see a key. */
-function mayHoldEmptyRow({ plan, bias, biasIsFinite }: Prepared, { batch, rows }: Block): boolean {
-  if (plan.dense.length > 0 || (bias && !biasIsFinite)) return true;
-  const [planB, planH, R, width] = plan.shape;
-  const [b0, b1] = planB === 1 ? [0, 1] : batch;
-  for (let b = b0; b < b1; b++) {
-    for (let h = 0; h < planH; h++) {
-      for (let row = rows[0]; row < rows[1]; row++) {
-        const i = ((b * planH + h) * R + row) * width * 2;
-        if (plan.spans[i] === plan.spans[i + 1]) return true; // the first span is empty only if all are
-      }
-    }
-  }
-  return false;
+function biasOf(
+  { bias, tables, biasIsFinite }: Prepared,
+  block: Block,
+  { hidden, indices }: { readonly hidden: tf.Tensor4D | undefined; readonly indices: PairIndices },
+): tf.Tensor4D | undefined {
+  const ofDistance = tables?.bias && cutKeys(lookup(tables.bias.table, indices.bias!, 'neither'), block);
+  const biases = sum([bias && cut(bias, block), ofDistance]); // [1 | b, 1 | Hq, 1 | rows, 1 | keys]
+  if (!biases || !hidden || biasIsFinite) return biases;
+  return tf.where(tf.equal(hidden, 0), biases, tf.fill([1, 1, 1, 1], -Infinity));
 }
 
 /** 0 for rows whose every key is hidden, else -Infinity: [b, h, rows, 1]. */
@@ -95,6 +105,11 @@ function withColumn(terms: tf.Tensor4D | undefined, column: tf.Tensor4D, keyCoun
 
 function cut(x: tf.Tensor4D, { batch, heads, rows, keys }: Block): tf.Tensor4D {
   return take(x, [batch, heads, rows, keys]);
+}
+
+/** The columns of the keys, without that of the sink key. */
+function cutKeys(x: tf.Tensor4D, { keys }: Block): tf.Tensor4D {
+  return take(x, [whole(x, 0), whole(x, 1), whole(x, 2), [0, keys[1] - keys[0]]]);
 }
 
 function sum(terms: readonly (tf.Tensor4D | undefined)[]): tf.Tensor4D | undefined {

@@ -1,65 +1,82 @@
 // The gradient over all blocks of a call: scores are computed again, so that none outlives its block.
 import * as tf from '@tensorflow/tfjs-core';
-import { addedToScores } from './added-to-scores';
-import { blockTensors, whole } from './block-tensors';
+import { blockTensors, type SharedByHeads, sharedByHeads } from './block-tensors';
 import { type Block, type Join, overBlocks } from './blocks';
-import { attention, attentionGradient, type BlockGradients } from './formula';
+import { accumulate } from './distance-lookup';
+import { attention, attentionGradient, type ResultGradients } from './formula';
 import { type Outcome, spread } from './forward';
+import type { Differentiable } from './inputs';
 import type { Prepared } from './prepare';
-import { take } from './take';
+import { take, whole } from './take';
 
-const perRow: Join = ['concat', 'concat', 'concat'];
-const perKey: Join = ['concat', 'concat', 'sum'];
+type Gradients = { readonly [name in keyof Differentiable]?: tf.Tensor4D };
 
-/** The gradients of query, key, value, bias and sinkLogits from those of the results. */
-export function backward(call: Prepared, results: Outcome, scale: number): Record<string, tf.Tensor4D> {
-  const { query, key, value, bias, sink, sizes } = call;
-  if (query.size === 0) {
-    const inputs = Object.entries({
-      query,
-      key,
-      value,
-      ...(bias && { bias }),
-      ...(sink && { sinkLogits: sink }),
-    });
-    return Object.fromEntries(inputs.map(([name, input]) => [name, tf.zerosLike(input)]));
-  }
+/** The gradients of a call's inputs from those of its results, each in rank 4. */
+export function backward(call: Prepared, results: Outcome): Gradients {
+  const { sizes, scale, tables } = call;
   return overBlocks(call, {
-    prepare: (block) => addedToScores(call, block),
-    run(block, added) {
-      const x = blockTensors(call, block, added);
-      const gradients = attentionGradient(x, attention(x), ofBlock(results, block, added.sinkKey));
+    prepare: (block) => sharedByHeads(call, block),
+    run(block, shared) {
+      const x = blockTensors(call, block, shared);
+      const gradients = attentionGradient(x, attention(x), ofBlock(results, block, shared.sinkKey));
+      const { keys, keysQuery, queries, values } = gradients.tables;
+      const sharedQueries = tables?.queries?.heads === 1 ? [0, 1] : [0]; // each head has had a copy
       return {
         query: tf.mul(gradients.query, scale),
         key: spread(gradients.key, block.keys, sizes.Skv, 2),
         value: spread(gradients.value, block.keys, sizes.Skv, 2),
-        ...(bias && { bias: sumTo(bias.shape, spread(gradients.scores, block.keys, sizes.Skv, 3)) }),
-        ...(sink && { sinkLogits: sumTo(sink.shape, lastColumn(gradients.scores)) }),
+        ...scoreTerms(call, block, { shared, scores: gradients.scores }),
+        ...(keys && { tableKeys: tf.sum<tf.Tensor4D>(keys, 0, true) }),
+        ...(keysQuery && { tableKeysQuery: tf.mul<tf.Tensor4D>(keysQuery, scale) }),
+        ...(queries && { tableQueries: tf.mul<tf.Tensor4D>(tf.sum(queries, sharedQueries, true), scale) }),
+        ...(values && { tableValues: tf.sum<tf.Tensor4D>(values, 0, true) }),
       };
     },
-    joins: {
-      query: perRow,
-      key: perKey,
-      value: perKey,
-      bias: [0, 1, 2].map((axis) => (bias?.shape[axis] === 1 ? 'sum' : 'concat')) as unknown as Join,
-      sinkLogits: ['sum', 'concat', 'sum'],
-    },
+    joins: joins(call),
   });
 }
 
-function ofBlock({ output, weights, logSumExp }: Outcome, block: Block, sinkKey: boolean): BlockGradients {
+/** How the parts of each gradient make the whole: side by side, or summed where blocks share the input. */
+function joins({ bias, tables }: Prepared): Record<keyof Differentiable, Join> {
+  const perRow: Join = ['concat', 'concat', 'concat'];
+  const perKey: Join = ['concat', 'concat', 'sum'];
+  const perHead = (heads: number | undefined): Join => ['sum', heads === 1 ? 'sum' : 'concat', 'sum'];
+  const axis = (n: number) => (bias?.shape[n] === 1 ? 'sum' : 'concat');
+  return {
+    query: perRow,
+    key: perKey,
+    value: perKey,
+    bias: [axis(0), axis(1), axis(2)],
+    sinkLogits: perHead(undefined),
+    tableBias: perHead(undefined),
+    tableKeys: perHead(tables?.keys?.heads),
+    tableKeysQuery: perRow,
+    tableQueries: perHead(tables?.queries?.heads),
+    tableValues: perHead(tables?.values?.heads),
+  };
+}
+
+/** The gradients of what is added to scores, from that of the scores [b, hq, rows, keys]. */
+function scoreTerms(
+  { bias, sink, sizes }: Prepared,
+  { keys }: Block,
+  { shared, scores }: { readonly shared: SharedByHeads; readonly scores: tf.Tensor4D },
+): Gradients {
+  const { bias: index } = shared.indices;
+  return {
+    ...(bias && { bias: sumTo(bias.shape, spread(scores, keys, sizes.Skv, 3)) }),
+    ...(sink && { sinkLogits: sumTo([1, -1, 1, 1], lastColumn(scores)) }),
+    ...(index && { tableBias: tf.sum<tf.Tensor4D>(accumulate(scores, index, 'neither'), 0, true) }), // [1, hq, 1, R]
+  };
+}
+
+function ofBlock({ output, weights, logSumExp }: Outcome, block: Block, sinkKey: boolean): ResultGradients {
   const { batch, heads, rows, keys } = block;
   const perHeadAndRow = (x: tf.Tensor4D) => take(x, [batch, heads, rows, whole(x, 3)]);
   const ofKeys = (x: tf.Tensor4D) => {
-    const cut = take(x, [batch, heads, rows, keys]);
-    return sinkKey
-      ? tf.pad(cut, [
-          [0, 0],
-          [0, 0],
-          [0, 0],
-          [0, 1],
-        ])
-      : cut;
+    const known = take(x, [batch, heads, rows, keys]);
+    const [b, h, rowCount] = known.shape;
+    return sinkKey ? tf.concat([known, tf.zeros<tf.Rank.R4>([b, h, rowCount, 1])], 3) : known;
   };
   return {
     output: perHeadAndRow(output),

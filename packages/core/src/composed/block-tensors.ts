@@ -3,14 +3,29 @@ import * as tf from '@tensorflow/tfjs-core';
 import { dropoutKeeps, dropoutRow } from '../dropout';
 import type { Span } from '../mask';
 import { positionsOf } from '../token-positions';
-import type { AddedToScores } from './added-to-scores';
+import { type AddedToScores, addedToScores, hasSinkKey } from './added-to-scores';
+import { blockTables, type PairIndices, pairIndices } from './block-tables';
 import type { Block } from './blocks';
 import type { BlockTensors } from './formula';
 import type { Prepared } from './prepare';
-import { take } from './take';
+import { take, whole } from './take';
 
-/** The part of a call's tensors that a block computes with; `added` is that of all heads. */
-export function blockTensors(call: Prepared, block: Block, { terms, sinkKey }: AddedToScores): BlockTensors {
+/** What the blocks of all heads of some rows have in common. */
+export interface SharedByHeads extends AddedToScores {
+  readonly indices: PairIndices;
+}
+
+/** @param block of all heads */
+export function sharedByHeads(call: Prepared, block: Block): SharedByHeads {
+  const sinkKey = hasSinkKey(call, block);
+  const indices = pairIndices(call, block, sinkKey);
+  const terms = addedToScores(call, block, { sinkKey, indices });
+  return { sinkKey, indices, ...(terms && { terms }) };
+}
+
+/** The part of a call's tensors that a block computes with. */
+export function blockTensors(call: Prepared, block: Block, shared: SharedByHeads): BlockTensors {
+  const { terms, sinkKey, indices } = shared;
   const { batch, heads, rows, keys } = block;
   const ofKeys = (x: tf.Tensor4D) => {
     const cut = take(x, [batch, keyValueHeads(call, heads), keys, whole(x, 3)]);
@@ -21,6 +36,7 @@ export function blockTensors(call: Prepared, block: Block, { terms, sinkKey }: A
     key: ofKeys(call.key),
     value: ofKeys(call.value),
     softcap: call.softcap,
+    tables: blockTables(call, block, indices),
     ...(terms && { added: take(terms, [whole(terms, 0), heads, whole(terms, 2), whole(terms, 3)]) }),
     ...(call.dropout && { keep: dropoutFactors(call, block, sinkKey) }),
   };
@@ -29,10 +45,6 @@ export function blockTensors(call: Prepared, block: Block, { terms, sinkKey }: A
 /** Query head h reads key/value head floor(h / G). */
 export function keyValueHeads({ sizes: { Hq, Hkv } }: Prepared, [from, to]: Span): Span {
   return [(from * Hkv) / Hq, (to * Hkv) / Hq];
-}
-
-export function whole(x: tf.Tensor, axis: number): Span {
-  return [0, x.shape[axis]!];
 }
 
 function withZeroRow(x: tf.Tensor4D): tf.Tensor4D {

@@ -4,35 +4,34 @@ import { differentiable, secondOrder } from '../gradient';
 import type { AttentionKernel, KernelCall, KernelResult } from '../kernel';
 import { backward } from './backward';
 import { type Asked, forward, type Outcome } from './forward';
-import { type Differentiable, prepare } from './prepare';
+import { type Differentiable, differentiableInputs } from './inputs';
+import { prepare } from './prepare';
 
 /** Scaled dot-product attention by tfjs operations (Vaswani et al. 2017, 1706.03762). The default kernel. */
 export const composed: AttentionKernel = {
   name: 'composed',
-  unsupported({ inputs, relative, gradientDepth }) {
+  unsupported({ inputs, gradientDepth }) {
     const reasons: string[] = [];
-    if (inputs.stored) reasons.push('stored keys and values cannot be read yet');
-    if (relative) reasons.push('relative tables are not supported yet');
-    if (gradientDepth > 1) {
-      reasons.push(`a gradient of a gradient is not supported: ${secondOrder}`);
+    if (gradientDepth > 1) reasons.push(`a gradient of a gradient is not supported: ${secondOrder}`);
+    if (inputs.stored && gradientDepth > 0) {
+      reasons.push(
+        'stored keys and values have no gradient: rows written in place would make it silently zero',
+      );
     }
     return reasons;
   },
+  notes: ({ inputs }) =>
+    inputs.stored ? ['stored keys and values are copied into tensors at each call'] : [],
   run(call) {
     const asked = { weights: asks(call, 'weights'), logSumExp: asks(call, 'logSumExp') };
-    const outcome =
-      call.gradientDepth === 0 ? forward(prepare(call, inputsOf(call)), asked) : taped(call, asked);
-    return resultOf(outcome);
+    const inputs = differentiableInputs(call);
+    if (call.gradientDepth > 0) return resultOf(taped(call, inputs, asked));
+    return resultOf(forward(prepare(call, inputs), asked));
   },
 };
 
 function asks({ returns = [] }: KernelCall, name: 'weights' | 'logSumExp'): boolean {
   return returns.includes(name);
-}
-
-function inputsOf({ inputs, bias, sinkLogits }: KernelCall): Differentiable {
-  const { query, key, value } = inputs as Exclude<KernelCall['inputs'], { stored: object }>;
-  return { query, key, value, ...(bias && { bias }), ...(sinkLogits && { sinkLogits }) };
 }
 
 function resultOf({ output, weights, logSumExp }: Outcome): KernelResult {
@@ -44,13 +43,11 @@ function resultOf({ output, weights, logSumExp }: Outcome): KernelResult {
 }
 
 /** customGrad gives one tensor: what is asked for beside the output lies behind it, in the last axis. */
-function taped(call: KernelCall, asked: Asked): Outcome {
-  const given = inputsOf(call);
+function taped(call: KernelCall, given: Differentiable, asked: Asked): Outcome {
   const names = Object.keys(given) as (keyof Differentiable)[];
   const named = (tensors: readonly tf.Tensor[]) =>
     Object.fromEntries(names.map((name, i) => [name, tensors[i]])) as unknown as Differentiable;
-  const Dv = given.value.shape[3];
-  const widths = [Dv, asked.weights ? given.key.shape[2] : 0, asked.logSumExp ? 1 : 0];
+  const widths = [given.value.shape[3], asked.weights ? given.key.shape[2] : 0, asked.logSumExp ? 1 : 0];
   const packed = differentiable(
     { inputs: names.map((name) => given[name]!), constants: call.plan.dense },
     (tensors) => {
@@ -59,8 +56,9 @@ function taped(call: KernelCall, asked: Asked): Outcome {
       return parts.length === 1 ? output : tf.concat(parts, 3);
     },
     (gradient, tensors, dense) => {
+      if (given.query.size === 0) return tensors.map((tensor) => tf.zerosLike(tensor));
       const again = { ...call, plan: { ...call.plan, dense: dense as tf.Tensor4D[] } };
-      const gradients = backward(prepare(again, named(tensors)), unpack(gradient, widths), call.scale);
+      const gradients = backward(prepare(again, named(tensors)), unpack(gradient, widths));
       return names.map((name) => tf.reshape(gradients[name]!, given[name]!.shape));
     },
   );

@@ -1,6 +1,14 @@
 // softmax(softcap(scale Q K^T) + bias + mask) V for one block, and its gradient (Vaswani et al. 2017, 1706.03762).
+// Where a position method gives tables, their terms stand beside those of queries, keys and values.
 import * as tf from '@tensorflow/tfjs-core';
 import { times, timesTransposed, transposedTimes } from '../multiply';
+import {
+  type BlockTables,
+  tableOutput,
+  tableOutputGradient,
+  tableProducts,
+  tableProductsGradient,
+} from './relative-terms';
 import { take } from './take';
 
 /** The tensors of a block. `keys` counts the sink key where there is one. */
@@ -11,6 +19,7 @@ export interface BlockTensors {
   readonly softcap: number; // 0: off
   readonly added?: tf.Tensor4D; // broadcasts to [b, hq, rows, keys]
   readonly keep?: tf.Tensor4D; // [b, hq, rows, keys]: 0, or 1 / (1 - rate)
+  readonly tables: BlockTables;
 }
 
 export interface BlockResult {
@@ -21,13 +30,13 @@ export interface BlockResult {
   readonly output: tf.Tensor4D; // [b, hq, rows, Dv]
 }
 
-export function attention({ query, key, value, softcap, added, keep }: BlockTensors): BlockResult {
-  const products = timesTransposed(query, key); // [b, hq, rows, keys]
+export function attention({ query, key, value, softcap, added, keep, tables }: BlockTensors): BlockResult {
+  const products = sum(timesTransposed(query, key), tableProducts(tables, query, key)); // [b, hq, rows, keys]
   const capped: tf.Tensor4D = softcap ? tf.mul(tf.tanh(tf.div(products, softcap)), softcap) : products;
   const scores: tf.Tensor4D = added ? tf.add(capped, added) : capped;
   const weights: tf.Tensor4D = tf.softmax(scores);
   const kept: tf.Tensor4D = keep ? tf.mul(weights, keep) : weights;
-  const output = times(kept, value); // [b, hq, rows, Dv]
+  const output = sum(times(kept, value), tables.values ? [tableOutput(tables.values, kept)] : []); // [b, hq, rows, Dv]
   return { capped, scores, weights, kept, output };
 }
 
@@ -52,29 +61,34 @@ export function logSumExp(
   return tf.add(sums, tf.log(tf.sub(1, standIn))); // -Infinity in empty rows
 }
 
-export interface BlockGradients {
+export interface ResultGradients {
   readonly output: tf.Tensor4D; // [b, hq, rows, Dv]
   readonly weights?: tf.Tensor4D; // [b, hq, rows, keys]
   readonly logSumExp?: tf.Tensor4D; // [b, hq, rows, 1]
 }
 
 /** From the gradients of the results to those of the inputs; `query` is that of the scaled query. */
-export function attentionGradient(
-  x: BlockTensors,
-  { capped, weights, kept }: BlockResult,
-  d: BlockGradients,
-) {
+export function attentionGradient(x: BlockTensors, result: BlockResult, d: ResultGradients) {
+  const { capped, weights, kept } = result;
   const value = transposedTimes(kept, d.output, x.value.shape[1]); // [b, hkv, keys, Dv]
-  const throughOutput = timesTransposed(d.output, x.value); // [b, hq, rows, keys]
+  const throughTable = x.tables.values && tableOutputGradient(x.tables.values, kept, d.output);
+  const throughOutput = sum(timesTransposed(d.output, x.value), throughTable ? [throughTable.kept] : []);
   const throughKept: tf.Tensor4D = x.keep ? tf.mul(throughOutput, x.keep) : throughOutput;
-  const dWeights: tf.Tensor4D = d.weights ? tf.add(throughKept, d.weights) : throughKept;
+  const dWeights: tf.Tensor4D = d.weights ? tf.add(throughKept, d.weights) : throughKept; // [b, hq, rows, keys]
   // The derivative of softmax is diag(w) - w w^T, that of log-sum-exp is w.
   const mean = tf.sum(tf.mul(dWeights, weights), 3, true); // [b, hq, rows, 1]
   const centred = tf.sub(dWeights, d.logSumExp ? tf.sub(mean, d.logSumExp) : mean);
   const scores: tf.Tensor4D = tf.mul(weights, centred);
   const slope = x.softcap ? tf.sub(1, tf.square(tf.div(capped, x.softcap))) : undefined; // of c tanh(s / c)
   const products: tf.Tensor4D = slope ? tf.mul(scores, slope) : scores;
-  const query = times(products, x.key); // [b, hq, rows, D]
-  const key = transposedTimes(products, x.query, x.key.shape[1]); // [b, hkv, keys, D]
-  return { query, key, value, scores };
+  const ofTables = tableProductsGradient(x.tables, x, products);
+  const query = sum(times(products, x.key), ofTables.query ? [ofTables.query] : []); // [b, hq, rows, D]
+  const ofProducts = transposedTimes(products, x.query, x.key.shape[1]);
+  const key = sum(ofProducts, ofTables.key ? [ofTables.key] : []); // [b, hkv, keys, D]
+  const { keys, keysQuery, queries } = ofTables;
+  return { query, key, value, scores, tables: { keys, keysQuery, queries, values: throughTable?.values } };
+}
+
+function sum(first: tf.Tensor4D, others: readonly tf.Tensor4D[]): tf.Tensor4D {
+  return others.reduce<tf.Tensor4D>((total, other) => tf.add(total, other), first);
 }

@@ -1,8 +1,7 @@
 // The formula over all blocks of a call.
 import * as tf from '@tensorflow/tfjs-core';
 import type { Span } from '../mask';
-import { addedToScores } from './added-to-scores';
-import { blockTensors } from './block-tensors';
+import { blockTensors, sharedByHeads } from './block-tensors';
 import { type Join, overBlocks } from './blocks';
 import { attention, logSumExp } from './formula';
 import type { Prepared } from './prepare';
@@ -30,13 +29,13 @@ export function forward(call: Prepared, asked: Asked): Outcome {
     };
   }
   const outcome = overBlocks(call, {
-    prepare: (block) => addedToScores(call, block),
-    run(block, added) {
-      const result = attention(blockTensors(call, block, added));
+    prepare: (block) => sharedByHeads(call, block),
+    run(block, shared) {
+      const result = attention(blockTensors(call, block, shared));
       return {
         output: result.output,
         ...(asked.weights && { weights: spread(result.weights, block.keys, Skv, 3) }),
-        ...(asked.logSumExp && { logSumExp: logSumExp(result, { emptyRows: added.sinkKey && !call.sink }) }),
+        ...(asked.logSumExp && { logSumExp: logSumExp(result, { emptyRows: shared.sinkKey && !call.sink }) }),
       };
     },
     joins: { output: everyAxis, weights: everyAxis, logSumExp: everyAxis },

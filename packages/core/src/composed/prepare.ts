@@ -5,42 +5,39 @@ import type { KernelCall } from '../kernel';
 import type { MaskPlan } from '../mask';
 import type { Positions } from '../position';
 import { zeroWhere } from './added-to-scores';
+import type { PreparedTable, PreparedTables } from './block-tables';
+import type { Differentiable } from './inputs';
 import { allFinite, withoutUnseenRows } from './unseen-rows';
-
-/** The differentiable inputs of a call, in the order that gradients are given back. */
-export interface Differentiable {
-  readonly query: tf.Tensor4D; // [B, Hq, Sq, D]
-  readonly key: tf.Tensor4D; // [B, Hkv, Skv, D]
-  readonly value: tf.Tensor4D; // [B, Hkv, Skv, Dv]
-  readonly bias?: tf.Tensor4D; // broadcasts to [B, Hq, Sq, Skv]
-  readonly sinkLogits?: tf.Tensor1D; // [Hq]
-}
 
 export interface Prepared {
   readonly sizes: CallSizes;
   readonly plan: MaskPlan;
   readonly order: Positions;
+  readonly scale: number;
   readonly query: tf.Tensor4D; // times scale
   readonly key: tf.Tensor4D;
   readonly value: tf.Tensor4D;
   readonly bias?: tf.Tensor4D;
-  readonly biasIsFinite: boolean; // known to be; then it hides no pair
+  readonly biasIsFinite: boolean; // known to be, tables included; then it hides no pair
   readonly dense: readonly tf.Tensor4D[]; // 0 where visible, -Infinity where hidden
   readonly sink?: tf.Tensor4D; // [1, Hq, 1, 1]
   readonly softcap: number; // 0: off
   readonly dropout?: { readonly rate: number; readonly seed: number };
+  readonly tables?: PreparedTables;
 }
 
 export function prepare(call: KernelCall, inputs: Differentiable): Prepared {
-  const { plan, order, scale, softcap = 0, dropout } = call;
-  const { bias, sinkLogits } = inputs;
+  const { plan, order, scale, softcap, dropout } = call;
+  const { bias, sinkLogits, tableBias } = inputs;
   const sizes = checkInputs('composed', inputs);
-  const biasIsFinite = bias === undefined || allFinite(bias);
-  const { query, key, value } = withoutUnseenRows(inputs, { plan, biasIsFinite });
+  const biasIsFinite = [bias, tableBias].every((x) => x === undefined || allFinite(x));
+  const { query, key, value, tableKeysQuery } = withoutUnseenRows(inputs, { plan, biasIsFinite });
+  const tables = preparedTables(call, { ...inputs, ...(tableKeysQuery && { tableKeysQuery }) }, sizes);
   return {
     sizes,
     plan,
     order,
+    scale,
     query: tf.mul(query, scale),
     key,
     value,
@@ -50,5 +47,37 @@ export function prepare(call: KernelCall, inputs: Differentiable): Prepared {
     ...(bias && { bias }),
     ...(sinkLogits && { sink: tf.reshape(sinkLogits, [1, sizes.Hq, 1, 1]) }),
     ...(dropout && dropout.rate > 0 && { dropout }),
+    ...(tables && { tables }),
+  };
+}
+
+function preparedTables(
+  { relative, positions, scale }: KernelCall,
+  { tableBias, tableKeys, tableKeysQuery, tableQueries, tableValues }: Differentiable,
+  { Hq }: CallSizes,
+): PreparedTables | undefined {
+  if (!relative) return undefined;
+  const of = (name: 'keys' | 'queries' | 'values', table: tf.Tensor3D, factor = 1): PreparedTable => ({
+    table: tf.mul(tf.expandDims<tf.Tensor4D>(table, 0), factor),
+    index: relative[name]!.index,
+    size: table.shape[1],
+    heads: relative[name]!.table.shape[0],
+  });
+  const perHead = (table: tf.Tensor3D): tf.Tensor3D => tf.add(table, tf.zeros([Hq, 1, 1]));
+  return {
+    positions,
+    ...(tableBias && {
+      bias: {
+        table: tf.reshape(tableBias, [1, Hq, 1, tableBias.shape[1]]),
+        index: relative.bias!.index,
+        size: tableBias.shape[1],
+        heads: Hq,
+      },
+    }),
+    ...(tableKeys && {
+      keys: { ...of('keys', tableKeys), ...(tableKeysQuery && { query: tf.mul(tableKeysQuery, scale) }) },
+    }),
+    ...(tableQueries && { queries: of('queries', perHead(tableQueries), scale) }),
+    ...(tableValues && { values: of('values', tableValues) }),
   };
 }

@@ -19,6 +19,10 @@ export function take(x: tf.Tensor4D, box: Box): tf.Tensor4D {
   return (hasWasmHeap() && takeOnHeap(x, begin, shape)) || tf.slice(x, begin, shape);
 }
 
+export function whole(x: tf.Tensor, axis: number): Span {
+  return [0, x.shape[axis]!];
+}
+
 type Shape4 = [number, number, number, number];
 
 function takeOnHeap(x: tf.Tensor4D, begin: Shape4, shape: Shape4): tf.Tensor4D | undefined {

@@ -2,12 +2,14 @@
 // 0 * NaN is NaN, a weight of 0 does not keep them out of a product; they are replaced by zeros before it.
 import * as tf from '@tensorflow/tfjs-core';
 import type { MaskPlan } from '../mask';
+import { readsAtOnce } from '../reads-at-once';
 
 interface Heads {
   readonly query: tf.Tensor4D; // [B, Hq, Sq, D]
   readonly key: tf.Tensor4D; // [B, Hkv, Skv, D]
   readonly value: tf.Tensor4D; // [B, Hkv, Skv, Dv]
   readonly bias?: tf.Tensor4D;
+  readonly tableKeysQuery?: tf.Tensor4D; // [B, Hq, Sq, D]
 }
 
 /**
@@ -17,30 +19,28 @@ interface Heads {
 export function withoutUnseenRows(
   heads: Heads,
   { plan, biasIsFinite }: { plan: MaskPlan; biasIsFinite: boolean },
-): Pick<Heads, 'query' | 'key' | 'value'> {
-  const { query, key, value, bias } = heads;
+): Omit<Heads, 'bias'> {
+  const { query, key, value, bias, tableKeysQuery } = heads;
   const mayHide = !plan.full || !biasIsFinite;
   if (!mayHide || key.size === 0 || query.size === 0) return heads;
-  if ([query, key, value].every(allFinite)) return heads;
+  if ([query, key, value, tableKeysQuery ?? query].every(allFinite)) return heads;
   return tf.tidy(() => {
-    const pairs = visiblePairs(plan, biasIsFinite ? undefined : bias);
-    const [B, , Sq, Skv] = pairs.shape;
+    const pairs = visiblePairs(plan, key.shape[2], biasIsFinite ? undefined : bias);
+    const [B, H, Sq, Skv] = pairs.shape;
     const seenKeys = tf.reshape(tf.any(pairs, [1, 2]), [B, 1, Skv, 1]);
-    const seeingQueries = tf.reshape(tf.any(pairs, 3), [B, pairs.shape[1], Sq, 1]);
+    const seeingQueries = tf.reshape(tf.any(pairs, 3), [B, H, Sq, 1]);
     return {
       query: zeroUnless(seeingQueries, query),
       key: zeroUnless(seenKeys, key),
       value: zeroUnless(seenKeys, value),
+      ...(tableKeysQuery && { tableKeysQuery: zeroUnless(seeingQueries, tableKeysQuery) }),
     };
   });
 }
 
 /** Which pairs are visible, as a tensor: [1 | B, 1 | Hq, Sq, Skv] bool. */
-function visiblePairs(plan: MaskPlan, bias: tf.Tensor4D | undefined): tf.Tensor4D {
-  const masks: tf.Tensor[] = [
-    pairsOfSpans(plan, Math.max(...plan.spans, 0)),
-    ...plan.dense.map((mask) => tf.cast(mask, 'bool')),
-  ];
+function visiblePairs(plan: MaskPlan, Skv: number, bias: tf.Tensor4D | undefined): tf.Tensor4D {
+  const masks: tf.Tensor[] = [pairsOfSpans(plan, Skv), ...plan.dense.map((mask) => tf.cast(mask, 'bool'))];
   if (bias) masks.push(tf.notEqual(bias, -Infinity));
   return masks.reduce((all, mask) => tf.logicalAnd(all, mask)) as tf.Tensor4D;
 }
@@ -64,8 +64,6 @@ function zeroUnless(condition: tf.Tensor, x: tf.Tensor4D): tf.Tensor4D {
 /** True where x is known to hold neither NaN nor Infinity; false, too, where reading it would wait for a device. */
 export function allFinite(x: tf.Tensor): boolean {
   if (x.size === 0) return true;
-  if (!readsAtOnce.has(tf.getBackend())) return false;
+  if (!readsAtOnce()) return false;
   return tf.tidy(() => tf.sum(tf.mul(x, 0)).dataSync()[0] === 0); // 0 * NaN and 0 * Infinity are NaN
 }
-
-const readsAtOnce = new Set(['cpu', 'wasm', 'tensorflow']);

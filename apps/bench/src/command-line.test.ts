@@ -1,0 +1,84 @@
+import { spawnSync } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { runCommandLine } from './command-line';
+
+async function run(...args: string[]) {
+  const written = { out: '', error: '' };
+  const code = await runCommandLine(args, {
+    terminal: { width: 80, color: false },
+    progress: { stage: () => {}, advance: () => {}, clear: () => {} },
+    print: (lines) => {
+      written.out += lines.join('\n');
+    },
+    printError: (text) => {
+      written.error += text;
+    },
+  });
+  return { code, ...written };
+}
+
+describe('runCommandLine', () => {
+  it('explains itself', async () => {
+    const { code, out } = await run('--help');
+    expect(code).toBe(0);
+    for (const word of ['--backend', '--quick', '--json', 'attention']) expect(out).toContain(word);
+  });
+
+  it.each([
+    [['--backend', 'nonsense'], 'Allowed choices are tensorflow, wasm, cpu'],
+    [['attention', 'a whale', '--layer', '3'], 'Allowed choices are 1, 2'],
+    [['attention', 'a whale', '--quick'], '--layer <number>'],
+    [['--quick', 'attention', 'a whale'], '--quick goes after attention'],
+    [['--fast'], '--quick'],
+    [['atention', 'a whale'], 'attention [options] <text>'],
+    [['attention'], "missing required argument 'text'"],
+    [['--json', 'no/such/folder/file.json'], 'there is no folder'],
+    [['--json', '.'], 'is a folder'],
+  ])('answers %j with 2 and says what would do', async (args, message) => {
+    const { code, out, error } = await run(...args);
+    expect(error).toContain(message);
+    expect(out).toBe('');
+    expect(code).toBe(2);
+  });
+});
+
+describe('the program', () => {
+  const bench = (...args: string[]) => {
+    const command = ['--conditions=@polyhead/source', '--import', 'tsx', 'src/main.ts', ...args];
+    const cwd = fileURLToPath(new URL('..', import.meta.url));
+    return spawnSync(process.execPath, command, { cwd, env: { PATH: process.env.PATH }, encoding: 'utf8' });
+  };
+
+  it('draws a sentence, plainly into a pipe', { timeout: 30_000 }, () => {
+    const { status, stdout, stderr } = bench('attention', 'The bank by the river was flooded.');
+    expect(stderr).toBe('');
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^What the heads of layer 2 see in “The bank by the river was flooded\.”\n/);
+    expect(stdout).not.toContain('\x1b');
+  });
+
+  it.skipIf(hasTensorFlow())('says why a backend asked for does not run', { timeout: 30_000 }, () => {
+    const { status, stdout, stderr } = bench('attention', 'a whale', '--backend', 'tensorflow');
+    expect(stderr).toContain('backend tensorflow does not run here: @tensorflow/tfjs-node-gpu is ');
+    expect(stdout).toBe('');
+    expect(status).toBe(2);
+  });
+
+  it('exits 2 with one line for a text with nothing to see', { timeout: 30_000 }, () => {
+    const { status, stdout, stderr } = bench('attention', '😀');
+    expect(stderr).toBe("bench: nothing in the text is in the model's vocabulary: it reads English\n");
+    expect(stdout).toBe('');
+    expect(status).toBe(2);
+  });
+});
+
+/** An optional peer: the default install leaves it out. */
+function hasTensorFlow(): boolean {
+  try {
+    return createRequire(import.meta.url).resolve('@tensorflow/tfjs-node-gpu') !== '';
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,40 @@
+import { ShapeError } from '../errors';
+import type { Mask, Span } from '../mask';
+import { checkCounts } from './check-counts';
+import { normaliseSpans } from './spans';
+
+/**
+ * Some tokens see all, and are seen by all. `anyOf(slidingWindow(…), globalTokens(…))` is Longformer's pattern
+ * (Beltagy et al. 2020, 2004.05150).
+ *
+ * @param tokens places in token order: for all batch entries, or [B] lists of them
+ * @throws ConfigError for a place that is not a whole number of at least 0
+ * @throws ShapeError in a call of another batch
+ */
+export function globalTokens(tokens: readonly number[] | readonly (readonly number[])[]): Mask {
+  const perBatch = Array.isArray(tokens[0]);
+  const lists = (perBatch ? tokens : [tokens]) as readonly (readonly number[])[];
+  for (const list of lists) checkCounts('globalTokens', 'tokens', list);
+  const columns = lists.map((list) =>
+    normaliseSpans(
+      list.map((token): Span => [token, token + 1]),
+      [0, Infinity],
+    ),
+  );
+  return {
+    name: 'globalTokens',
+    perBatch,
+    perHead: false,
+    spans({ b, query, end }) {
+      const entry = perBatch ? b : 0;
+      return lists[entry]!.includes(query) ? [[0, end]] : columns[entry]!;
+    },
+    check({ batch }) {
+      if (!perBatch || lists.length === batch) return;
+      throw new ShapeError('globalTokens', 'one list for each batch entry is needed', {
+        batch,
+        lists: lists.length,
+      });
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import { ShapeError } from '../errors';
+import type { Mask } from '../mask';
+import { checkCounts } from './check-counts';
+
+/**
+ * The first `lengths[b]` keys are seen by all, the others causally: a prefix language model (Raffel et al. 2020,
+ * 1910.10683).
+ *
+ * @param lengths [B], or one number for all
+ * @throws ConfigError for a length that is not a whole number of at least 0
+ * @throws ShapeError in a call of another batch
+ */
+export function prefix(lengths: number | readonly number[]): Mask {
+  const counts = [lengths].flat();
+  checkCounts('prefix', 'lengths', counts);
+  const perBatch = typeof lengths !== 'number';
+  return {
+    name: 'prefix',
+    perBatch,
+    perHead: false,
+    spans: ({ b, query }) => [[0, Math.max(counts[perBatch ? b : 0]!, query + 1)]],
+    check({ batch }) {
+      if (!perBatch || counts.length === batch) return;
+      throw new ShapeError('prefix', 'one length for each batch entry is needed', { batch, lengths });
+    },
+  };
+}

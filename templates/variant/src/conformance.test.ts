@@ -1,0 +1,4 @@
+import { describeVariant } from '@polyhead/conformance';
+import { VariantAttention } from './index';
+
+describeVariant('VariantAttention', { create: (config, parts) => new VariantAttention(config, parts) });
