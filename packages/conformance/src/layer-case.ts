@@ -51,7 +51,9 @@ export function layerCase(row: LayerRow): LayerCase {
   const random = seededRandom(B * 100 + Sq * 10 + Skv + embedDim);
   const query = randomTensor([B, Sq, embedDim], random);
   const key = row.Skv === undefined ? undefined : randomTensor([B, Skv, keyEmbedDim], random);
-  const value = row.ownValue ? randomTensor([B, Skv, config.valueEmbedDim ?? keyEmbedDim], random) : undefined;
+  const value = row.ownValue
+    ? randomTensor([B, Skv, config.valueEmbedDim ?? keyEmbedDim], random)
+    : undefined;
   const arrays = { query, ...(key && { key }), ...(value && { value }) };
   const added = bias === 'none' ? undefined : randomBias(bias, sizes, random);
   const { isVisible } = maskKinds[mask] as MaskKind;

@@ -2,46 +2,70 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { UnsupportedError } from './errors';
 
+interface WasmModule {
+  readonly HEAPU8: Uint8Array;
+  _malloc(bytes: number): number;
+}
+
 interface WasmBackend {
-  readonly wasm: { readonly HEAPU8: Uint8Array };
-  readonly dataIdMap: { get(id: object): { readonly memoryOffset: number } | undefined };
+  readonly wasm: WasmModule;
+  readonly dataIdMap: { get(id: object): { readonly memoryOffset: number } };
   makeOutput(shape: number[], dtype: tf.DataType): tf.TensorInfo;
 }
 
 /** True where tensors of the current backend lie on a heap we can read and write. */
 export function hasWasmHeap(): boolean {
-  return tf.getBackend() === 'wasm' && 'dataIdMap' in tf.backend();
+  if (tf.getBackend() !== 'wasm' || !('dataIdMap' in tf.backend())) return false;
+  guardAllocations(currentBackend().wasm);
+  return true;
 }
 
-/** The numbers of a float32 tensor as they lie, until the next allocation; undefined where they lie elsewhere. */
-export function floatsOnHeap(tensor: tf.Tensor): Float32Array | undefined {
+/** The numbers of a float32 tensor as they lie, until the next allocation. One of another backend is moved here. */
+export function floatsOnHeap(tensor: tf.Tensor): Float32Array {
   const { wasm, dataIdMap } = currentBackend();
-  const entry = dataIdMap.get(tensor.dataId);
-  return entry && new Float32Array(wasm.HEAPU8.buffer, entry.memoryOffset, tensor.size);
+  const { memoryOffset } = dataIdMap.get(tensor.dataId);
+  return new Float32Array(wasm.HEAPU8.buffer, memoryOffset, tensor.size);
+}
+
+/** The numbers of two tensors, of which the first may still have to be moved here from another backend. */
+export function viewsOnHeap(one: tf.Tensor, other: tf.Tensor): readonly [Float32Array, Float32Array] {
+  floatsOnHeap(one); // moving allocates, and views do not outlive the growth of the heap
+  return [floatsOnHeap(one), floatsOnHeap(other)];
 }
 
 /**
  * A float32 tensor whose numbers are still to be written.
  *
- * @throws UnsupportedError when the heap is exhausted: the backend itself would go on at address 0, over other tensors
+ * @throws UnsupportedError when the heap is exhausted
  */
 export function emptyOnHeap<R extends tf.Rank>(shape: tf.ShapeMap[R]): tf.Tensor<R> {
-  const backend = currentBackend();
-  const info = backend.makeOutput([...shape], 'float32');
-  const tensor = tf.engine().makeTensorFromTensorInfo(info);
-  if (tensor.size > 0 && backend.dataIdMap.get(info.dataId)?.memoryOffset === 0) {
-    tensor.dispose();
+  const info = currentBackend().makeOutput([...shape], 'float32');
+  return tf.engine().makeTensorFromTensorInfo(info) as tf.Tensor<R>;
+}
+
+const guarded = new WeakSet<WasmModule>();
+
+/**
+ * Makes every allocation of the backend that fails throw. The backend itself takes no notice: it goes on at address 0,
+ * over its own book-keeping and other tensors, and every later result may be wrong.
+ */
+export function guardAllocations(module: WasmModule): void {
+  if (guarded.has(module)) return;
+  guarded.add(module);
+  const { _malloc: allocate } = module;
+  module._malloc = (bytes) => {
+    const address = allocate.call(module, bytes);
+    if (address !== 0 || bytes === 0) return address;
     throw new UnsupportedError(
       'wasm',
       'the heap of the wasm backend is exhausted',
       ['an allocation failed'],
       {
-        'bytes asked': tensor.size * 4,
-        'heap bytes': backend.wasm.HEAPU8.length,
+        'bytes asked': bytes,
+        'heap bytes': module.HEAPU8.length,
       },
     );
-  }
-  return tensor as tf.Tensor<R>;
+  };
 }
 
 function currentBackend(): WasmBackend {

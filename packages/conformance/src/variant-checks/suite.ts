@@ -20,7 +20,7 @@ export const commonOptions: readonly LayerOption[] = [
 
 export interface Variant {
   create(config: LayerConfig, parts?: LayerParts): Attention;
-  /** The options its config has beside embedDim, numHeads and seed; default: `commonOptions`. */
+  /** The options its config has beside embedDim, numHeads and seed. */
   readonly options: readonly LayerOption[];
 }
 

@@ -17,7 +17,10 @@ export function variantValueChecks(variant: Variant): readonly Check[] {
     .filter(({ config }) => takes(variant, config))
     .flatMap((row) => [
       { name: `equals the oracle: ${row.name}`, run: () => checkResults(variant, row) },
-      { name: `gradients agree with central differences: ${row.name}`, run: () => checkGradients(variant, row) },
+      {
+        name: `gradients agree with central differences: ${row.name}`,
+        run: () => checkGradients(variant, row),
+      },
     ]);
 }
 
@@ -32,7 +35,11 @@ function withWeights(variant: Variant, row: LayerRow) {
 function checkResults(variant: Variant, row: LayerRow): void {
   const { layer, weights, found } = withWeights(variant, row);
   const { maxAbsScore, ...expected } = layerOracle({ ...found.oracle, weights });
-  expectClose({ actual: layerNumbers(layer, found.inputs(), { ...found.call(), returns }), expected, maxAbsScore });
+  expectClose({
+    actual: layerNumbers(layer, found.inputs(), { ...found.call(), returns }),
+    expected,
+    maxAbsScore,
+  });
   layer.dispose();
 }
 

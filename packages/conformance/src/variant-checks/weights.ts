@@ -30,7 +30,10 @@ export function weightChecks(variant: Variant): readonly Check[] {
     })),
     { name: 'starts the same for the same seed, and differently for others', run: () => checkSeeds(variant) },
     { name: 'gives copies of its weights, by the names of its variables', run: () => checkRead(variant) },
-    { name: 'refuses weights that do not fit, and sets none of them then', run: () => checkWrongWeights(variant) },
+    {
+      name: 'refuses weights that do not fit, and sets none of them then',
+      run: () => checkWrongWeights(variant),
+    },
     ...(takes(variant, { ...config, headDim: 3 })
       ? [{ name: 'is the sum of its heads, each a layer of one head', run: () => checkHeads(variant) }]
       : []),
@@ -50,7 +53,8 @@ function checkSeeds(variant: Variant): void {
   const configs = [config, config, { ...config, seed: 4 }, unseeded, unseeded];
   const layers = configs.map((each) => variant.create(each));
   const [one, same, ...others] = layers.map((layer) => startOf(layer)) as [Float64Array[], Float64Array[]];
-  if (one.some((numbers, n) => maxError(numbers, same[n]!) !== 0)) throw new Error('the same seed starts differently');
+  if (one.some((numbers, n) => maxError(numbers, same[n]!) !== 0))
+    throw new Error('the same seed starts differently');
   const all = [one, ...(others as Float64Array[][])].flat().filter((numbers) => numbers.some((x) => x !== 0));
   const distinct = new Set(all.map((numbers) => numbers.join()));
   if (distinct.size !== all.length) throw new Error('two variables start with the same numbers');
@@ -67,7 +71,8 @@ function checkRead(variant: Variant): void {
   layer.setWeights(doubled);
   tf.dispose([weights, doubled]);
   const after = startOf(layer);
-  if (after.some((numbers, n) => numbers.some((x, m) => x !== 2 * before[n]![m]!))) throw new Error('not what was set');
+  if (after.some((numbers, n) => numbers.some((x, m) => x !== 2 * before[n]![m]!)))
+    throw new Error('not what was set');
   layer.dispose();
 }
 
@@ -81,7 +86,7 @@ function checkWrongWeights(variant: Variant): void {
     missing,
     unknown: { ...good, stranger: tf.zeros([1]) },
     misshapen: { ...good, [last]: tf.zeros([...good[last]!.shape, 1]) },
-    'int32': { ...good, [last]: tf.zeros(good[last]!.shape, 'int32') },
+    int32: { ...good, [last]: tf.zeros(good[last]!.shape, 'int32') },
   };
   const memory = memoryNow();
   for (const [fault, weights] of Object.entries(wrong)) {
@@ -90,7 +95,8 @@ function checkWrongWeights(variant: Variant): void {
     if (!isAttentionError(error) || !error.message.includes(named)) throw new Error(`${fault}: ${error}`);
   }
   expectSameMemory(memory);
-  if (startOf(layer).some((numbers, n) => maxError(numbers, before[n]!) !== 0)) throw new Error('some were set');
+  if (startOf(layer).some((numbers, n) => maxError(numbers, before[n]!) !== 0))
+    throw new Error('some were set');
   layer.dispose();
 }
 

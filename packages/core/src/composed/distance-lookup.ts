@@ -4,7 +4,7 @@ import type { Span } from '../mask';
 import type { DistanceIndex, Positions } from '../position';
 import { readsAtOnce } from '../reads-at-once';
 import { positionsOf } from '../token-positions';
-import { emptyOnHeap, floatsOnHeap, hasWasmHeap } from '../wasm-heap';
+import { emptyOnHeap, hasWasmHeap, viewsOnHeap } from '../wasm-heap';
 
 /** For each pair of a block, the row of a table; `size` where there is none. */
 export interface PairIndex {
@@ -147,10 +147,10 @@ function onHost(
   shape: Shape4,
   write: (from: Float32Array, to: Float32Array) => void,
 ): tf.Tensor4D {
-  if (hasWasmHeap() && floatsOnHeap(x)) {
+  if (hasWasmHeap()) {
     const result = emptyOnHeap<tf.Rank.R4>(shape);
-    const to = floatsOnHeap(result)!.fill(0);
-    write(floatsOnHeap(x)!, to);
+    const [from, to] = viewsOnHeap(x, result);
+    write(from, to.fill(0));
     return result;
   }
   const to = new Float32Array(shape.reduce((size, n) => size * n, 1));

@@ -1,7 +1,7 @@
 // A box cut out of a tensor, axes of size 1 left as they are.
 import * as tf from '@tensorflow/tfjs-core';
 import type { Span } from '../mask';
-import { emptyOnHeap, floatsOnHeap, hasWasmHeap } from '../wasm-heap';
+import { emptyOnHeap, hasWasmHeap, viewsOnHeap } from '../wasm-heap';
 
 /** One span for each axis. */
 export type Box = readonly [Span, Span, Span, Span];
@@ -16,7 +16,7 @@ export function take(x: tf.Tensor4D, box: Box): tf.Tensor4D {
   const shape = spans.map(([from, to]) => to - from) as [number, number, number, number];
   if (shape.every((size, axis) => size === x.shape[axis])) return x;
   const begin = spans.map(([from]) => from) as [number, number, number, number];
-  return (hasWasmHeap() && takeOnHeap(x, begin, shape)) || tf.slice(x, begin, shape);
+  return hasWasmHeap() ? takeOnHeap(x, begin, shape) : tf.slice(x, begin, shape);
 }
 
 export function whole(x: tf.Tensor, axis: number): Span {
@@ -25,11 +25,9 @@ export function whole(x: tf.Tensor, axis: number): Span {
 
 type Shape4 = [number, number, number, number];
 
-function takeOnHeap(x: tf.Tensor4D, begin: Shape4, shape: Shape4): tf.Tensor4D | undefined {
-  if (!floatsOnHeap(x)) return undefined; // made on another backend: slice moves it here
+function takeOnHeap(x: tf.Tensor4D, begin: Shape4, shape: Shape4): tf.Tensor4D {
   const result = emptyOnHeap<tf.Rank.R4>(shape);
-  const from = floatsOnHeap(x)!;
-  const to = floatsOnHeap(result)!;
+  const [from, to] = viewsOnHeap(x, result);
   const [, X1, X2, X3] = x.shape;
   const [n0, n1, n2, n3] = shape;
   const wholeRows = n3 === X3;

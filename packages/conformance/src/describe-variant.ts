@@ -1,0 +1,33 @@
+// The suite every variant passes, on every backend.
+import { type Check, describeChecks, type KnownGaps } from './check';
+import { callChecks } from './variant-checks/calls';
+import { errorChecks } from './variant-checks/errors';
+import { variantMemoryChecks } from './variant-checks/memory';
+import { commonOptions, type Variant } from './variant-checks/suite';
+import { variantValueChecks } from './variant-checks/values';
+import { weightChecks } from './variant-checks/weights';
+
+export interface VariantSuite extends Omit<Variant, 'options'> {
+  /** The options its config has beside embedDim, numHeads and seed; default: `commonOptions`. */
+  readonly options?: Variant['options'];
+  /** Checks that fail, with the reason. */
+  readonly knownGaps?: KnownGaps;
+}
+
+/**
+ * Runs the suite on a variant.
+ *
+ * @example describeVariant('MultiHeadAttention', { create: (config) => new MultiHeadAttention(config) });
+ */
+export function describeVariant(
+  name: string,
+  { create, options = commonOptions, knownGaps }: VariantSuite,
+): void {
+  describeChecks(name, variantChecks({ create, options }), knownGaps);
+}
+
+/** All checks of a variant. */
+export function variantChecks(variant: Variant): readonly Check[] {
+  const parts = [variantValueChecks, weightChecks, callChecks, errorChecks, variantMemoryChecks];
+  return parts.flatMap((checks) => checks(variant));
+}

@@ -1,0 +1,155 @@
+// The suite of variants, tried on layers that are known to be wrong: each fault is noticed by the check that is there for it.
+import { commonOptions, type LayerConfig, variantChecks } from '@polyhead/conformance';
+import {
+  type Attention,
+  causal,
+  type LayerCall,
+  type LayerInputs,
+  type LayerParts,
+  type LayerResult,
+} from '@polyhead/core';
+import * as tf from '@tensorflow/tfjs-core';
+import { describe, expect, it } from 'vitest';
+import { MultiHeadAttention, type MultiHeadConfig } from './index';
+
+type Create = (config: MultiHeadConfig, parts?: LayerParts) => Attention;
+
+/** The layer, but for what is replaced. */
+function replacing(layer: MultiHeadAttention, parts: Partial<Attention>): Attention {
+  return {
+    config: layer.config,
+    variables: layer.variables,
+    apply: (inputs, call) => layer.apply(inputs, call),
+    cacheShape: (batch) => layer.cacheShape(batch),
+    getWeights: () => layer.getWeights(),
+    setWeights: (weights) => layer.setWeights(weights),
+    dispose: () => layer.dispose(),
+    ...parts,
+  };
+}
+
+/** The layer, with something done to its calls. */
+function applying(
+  change: (layer: MultiHeadAttention, inputs: LayerInputs, call: LayerCall) => LayerResult,
+): Create {
+  return (config, parts) => {
+    const layer = new MultiHeadAttention(config, parts);
+    return replacing(layer, { apply: (inputs, call = {}) => change(layer, inputs, call) });
+  };
+}
+
+/** The layer of another config. */
+const built =
+  (change: (config: MultiHeadConfig) => MultiHeadConfig): Create =>
+  (config) =>
+    new MultiHeadAttention(change(config));
+
+const faults: readonly (readonly [fault: string, create: Create, check: RegExp])[] = [
+  [
+    'forgets the biases of projections',
+    applying((layer, ...call) => withoutBiases(layer, call)),
+    /^equals the oracle: projection biases/,
+  ],
+  [
+    'is off by a hundred thousandth',
+    applying((layer, ...call) => scaled(layer.apply(...call), 1.00001)),
+    /^equals the oracle: self/,
+  ],
+  [
+    'stands at the first key',
+    applying((layer, inputs, call) => layer.apply(inputs, { queryStart: 0, ...call })),
+    /^equals the oracle: values beside keys/,
+  ],
+  [
+    'loses the gradient of the output',
+    applying((layer, ...call) => {
+      const result = layer.apply(...call);
+      return { ...result, output: tf.tensor3d(result.output.dataSync(), result.output.shape) };
+    }),
+    /^gradients agree with central differences: self/,
+  ],
+  ['ignores its seed', built(({ seed: _, ...config }) => config), /^starts the same/],
+  ['starts all alike', built((config) => ({ seed: 1, ...config })), /^starts the same/],
+  [
+    'forgets an option in its config',
+    (config) => replacing(new MultiHeadAttention(config), { config: { ...config, softcap: 0 } }),
+    /^is rebuilt by its config, as JSON, and its weights: scale and softcap/,
+  ],
+  [
+    'drops without training',
+    applying((layer, inputs, call) => layer.apply(inputs, { training: { seed: 1 }, ...call })),
+    /^drops weights in training only/,
+  ],
+  [
+    'never drops',
+    built((config) => ({ ...config, dropout: 0 })),
+    /^(drops weights in training only|keeps a part)/,
+  ],
+  [
+    'keeps a tensor',
+    applying((layer, ...call) => {
+      tf.keep(tf.zeros([1]));
+      return layer.apply(...call);
+    }),
+    /^(leaves its inputs alone|trains twenty steps)/,
+  ],
+  [
+    'does not dispose all of its variables',
+    (config) => replacing(new MultiHeadAttention(config), { dispose: () => undefined }),
+    /^is gone when disposed/,
+  ],
+  [
+    'ignores the kernel of the call',
+    applying((layer, inputs, { kernel: _, ...call }) => layer.apply(inputs, call)),
+    /^runs the kernel of the call/,
+  ],
+  [
+    'always masks',
+    applying((layer, inputs, call) => layer.apply(inputs, { ...call, mask: causal() })),
+    /^equals the oracle: self/,
+  ],
+  [
+    'throws an error of its own',
+    applying((layer, inputs, call) => {
+      if (inputs.query.rank !== 3) throw new Error('query [4, 6]');
+      return layer.apply(inputs, call);
+    }),
+    /^refuses a query without a batch axis/,
+  ],
+];
+
+describe('the suite notices a layer that', () => {
+  it.each(faults)('%s', (_, create, check) => {
+    expect(isNoticed(create, check)).toBe(true);
+    expect(isNoticed((config, parts) => new MultiHeadAttention(config, parts), check)).toBe(false);
+  });
+});
+
+/** True where at least one of the checks of this name throws. */
+function isNoticed(create: Create, sentence: RegExp): boolean {
+  const variant = {
+    create: (config: LayerConfig, parts?: LayerParts) => create(config, parts),
+    options: commonOptions,
+  };
+  const checks = variantChecks(variant).filter(({ name }) => sentence.test(name));
+  expect(checks.length).toBeGreaterThan(0);
+  return checks.some(({ run }) => {
+    try {
+      run();
+      return false;
+    } catch {
+      return true;
+    }
+  });
+}
+
+function scaled(result: LayerResult, factor: number): LayerResult {
+  return { ...result, output: tf.mul(result.output, factor) };
+}
+
+function withoutBiases(layer: MultiHeadAttention, [inputs, call]: [LayerInputs, LayerCall]): LayerResult {
+  const unbiased = new MultiHeadAttention({ ...layer.config, useBias: false });
+  const kernels = Object.entries(layer.getWeights()).filter(([name]) => !name.endsWith('/bias'));
+  unbiased.setWeights(Object.fromEntries(kernels));
+  return unbiased.apply(inputs, call);
+}
