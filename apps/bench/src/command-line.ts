@@ -66,6 +66,13 @@ function createProgram(outlet: Outlet): Command {
       const { drawAttention } = await import('./draw-attention');
       await drawAttention({ text, layer: Number(layer), ...rest }, outlet);
     });
+  program
+    .command('gates')
+    .description('the speeds that Polyhead promises on wasm, as ratios to peers in one interleaved run')
+    .action(async () => {
+      const { runGates } = await import('./gates');
+      await runGates(outlet);
+    });
   return program;
 }
 

@@ -53,13 +53,14 @@ export function attendHeads(call: HeadsCall): AttendResult {
 }
 
 /** Positions of the rows of this call, one for each section: given, or counted on from the cache, or from 0. */
-function positionsOfNewRows({ query, key, cross, cache, positions }: HeadsCall) {
-  const next: TokenPositions = { start: cache && !cross ? cache.nextPosition : [0] };
-  const known = positions ?? [next];
-  if (!cross) return { query: known, key: known };
+function positionsOfNewRows({ query, key, cross, cache, lengths, positions }: HeadsCall) {
+  const next = cache?.nextPosition ?? [0];
+  const ofKeys: readonly TokenPositions[] = [{ start: next }];
+  if (!cross) return { query: positions ?? ofKeys, key: positions ?? ofKeys };
   // Other tokens: the last query stands at the last key, as token order has it, unless positions are given.
-  const Skv = key?.shape[2] ?? Math.max(...(cache?.lengths ?? [0]));
-  return { query: positions ?? [{ start: [Skv - query.shape[2]] }], key: [{ start: [0] }] };
+  const newRows = (b: number) => lengths?.[b] ?? key?.shape[2] ?? 0;
+  const start = next.map((position, b) => position + newRows(b) - query.shape[2]);
+  return { query: positions ?? [{ start }], key: ofKeys };
 }
 
 function checkCache({ key, cache, lengths }: HeadsCall): void {
@@ -71,6 +72,8 @@ function checkCache({ key, cache, lengths }: HeadsCall): void {
   }
   if (!key && !cache.sealed)
     throw new ConfigError('attendHeads', 'only a sealed cache serves a call without a key');
+  if (!key && lengths)
+    throw new ConfigError('attendHeads', 'lengths count new rows: without a key there are none');
   if (tf.engine().state.gradientDepth === 0) return;
   throw new UnsupportedError('attendHeads', 'a cache cannot stand in a gradient', [
     'rows are written in place, so gradients through them would be silently zero',

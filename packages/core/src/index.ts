@@ -8,6 +8,7 @@ export {
 } from './attention-config';
 export { AttentionLayer, type AttentionParts } from './attention-layer';
 export { checkKnownOptions, checkNumber, checkRate, checkSizes, checkSoftcap } from './check-config';
+export { checkTensor } from './check-inputs';
 export { checkLayerCall, checkLayerInputs } from './check-layer';
 export { cleanTidy } from './clean-tidy';
 export { composed } from './composed/composed';
@@ -70,4 +71,5 @@ export type {
 export { project } from './project';
 export { type AttentionAndWeights, scaledDotProductAttention } from './scaled-dot-product-attention';
 export { seedOf } from './seed';
+export { emptyOnHeap, hasWasmHeap, viewsOnHeap } from './wasm-heap';
 export { countParameters, glorotUniform, type Initialiser, type VariableShapes, Weights } from './weights';

@@ -46,7 +46,7 @@ export function everyPair({ batch, heads, queries, keys }: MaskGeometry): MaskPl
 
 function compile(mask: Mask, geometry: MaskGeometry): MaskPlan {
   const { batch, heads, queries, keys, queryStart, keyStart, lengths } = geometry;
-  const ragged = Math.max(queryStart.length, keyStart.length, lengths.length) > 1;
+  const ragged = [queryStart, keyStart, lengths].some((values) => values.some((n) => n !== values[0]));
   const B = mask.perBatch || ragged ? batch : 1;
   const H = mask.perHead ? heads : 1;
   const rows: Span[][] = [];
@@ -99,6 +99,24 @@ export function planOfRows(
       return tileOf(rows.slice(first + r0, first + r1), columns, hasDense);
     },
   };
+}
+
+/**
+ * Visits the rows of a plan that a part of a call has, in order.
+ *
+ * @param visit given the place of the row's first span, and how many rows came before
+ */
+export function eachRowOfPlan(
+  { shape: [B, H, R, width] }: MaskPlan,
+  { batch, rows }: { readonly batch: Span; readonly rows: Span },
+  visit: (firstSpan: number, n: number) => void,
+): void {
+  const [b0, b1] = B === 1 ? [0, 1] : batch;
+  for (let b = b0, n = 0; b < b1; b++) {
+    for (let h = 0; h < H; h++) {
+      for (let row = rows[0]; row < rows[1]; row++, n++) visit(((b * H + h) * R + row) * width, n);
+    }
+  }
 }
 
 function tileOf(

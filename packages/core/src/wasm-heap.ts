@@ -27,9 +27,9 @@ export function floatsOnHeap(tensor: tf.Tensor): Float32Array {
   return new Float32Array(wasm.HEAPU8.buffer, memoryOffset, tensor.size);
 }
 
-/** The numbers of two tensors, of which the first may still have to be moved here from another backend. */
+/** The numbers of two tensors, each of which may still have to be moved here from another backend. */
 export function viewsOnHeap(one: tf.Tensor, other: tf.Tensor): readonly [Float32Array, Float32Array] {
-  floatsOnHeap(one); // moving allocates, and views do not outlive the growth of the heap
+  for (const tensor of [one, other]) floatsOnHeap(tensor); // moving allocates: views do not outlive a larger heap
   return [floatsOnHeap(one), floatsOnHeap(other)];
 }
 
@@ -54,7 +54,8 @@ export function guardAllocations(module: WasmModule): void {
   guarded.add(module);
   const { _malloc: allocate } = module;
   module._malloc = (bytes) => {
-    const address = allocate.call(module, bytes);
+    // The module's numbers have 32 bits: it would take a larger count for what is left over 2 ** 32.
+    const address = bytes < 2 ** 32 ? allocate.call(module, bytes) : 0;
     if (address !== 0 || bytes === 0) return address;
     throw new UnsupportedError(
       'wasm',

@@ -4,6 +4,7 @@
 // for rows that see nothing, which would be 0 / 0: its logit is 0 there and -Infinity in every other row.
 import * as tf from '@tensorflow/tfjs-core';
 import type { MaskPlan } from '../mask';
+import { eachRowOfPlan } from '../mask-plan';
 import type { PairIndices } from './block-tables';
 import type { Block } from './blocks';
 import { lookup } from './distance-lookup';
@@ -31,42 +32,30 @@ export function addedToScores(
 }
 
 /** Whether the block needs a sink key: not where no sink was learned and every row is known to see a key. */
-export function hasSinkKey({ plan, sink, biasIsFinite }: Prepared, { batch, rows }: Block): boolean {
+export function hasSinkKey({ plan, sink, biasIsFinite }: Prepared, block: Block): boolean {
   if (sink || plan.dense.length > 0 || !biasIsFinite) return true;
-  const [planB, planH, R, width] = plan.shape;
-  const [b0, b1] = planB === 1 ? [0, 1] : batch;
-  for (let b = b0; b < b1; b++) {
-    for (let h = 0; h < planH; h++) {
-      for (let row = rows[0]; row < rows[1]; row++) {
-        const i = ((b * planH + h) * R + row) * width * 2;
-        if (plan.spans[i] === plan.spans[i + 1]) return true; // the first span is empty only if all are
-      }
-    }
-  }
-  return false;
+  let someRowIsEmpty = false;
+  eachRowOfPlan(plan, block, (first) => {
+    someRowIsEmpty ||= plan.spans[first * 2] === plan.spans[first * 2 + 1]; // the first is empty only if all are
+  });
+  return someRowIsEmpty;
 }
 
 /** -Infinity where the plan's spans hide a pair, else 0: [1 | b, 1 | h, rows, keys]; undefined where they hide none. */
-function hiddenBySpans(plan: MaskPlan, { batch, rows, keys }: Block): tf.Tensor4D | undefined {
-  const [planB, planH, R, width] = plan.shape;
-  const [b0, b1] = planB === 1 ? [0, 1] : batch;
-  const [rowCount, keyCount] = [rows[1] - rows[0], keys[1] - keys[0]];
-  const added = new Float32Array((b1 - b0) * planH * rowCount * keyCount).fill(-Infinity);
+function hiddenBySpans(plan: MaskPlan, block: Block): tf.Tensor4D | undefined {
+  const { batch, rows, keys } = block;
+  const [planB, planH, , width] = plan.shape;
+  const shape = [planB === 1 ? 1 : batch[1] - batch[0], planH, rows[1] - rows[0], keys[1] - keys[0]] as const;
+  const added = new Float32Array(shape.reduce((size, n) => size * n, 1)).fill(-Infinity);
   let visible = 0;
-  let at = 0;
-  for (let b = b0; b < b1; b++) {
-    for (let h = 0; h < planH; h++) {
-      for (let row = rows[0]; row < rows[1]; row++, at += keyCount) {
-        for (let n = 0; n < width; n++) {
-          const i = (((b * planH + h) * R + row) * width + n) * 2;
-          const [from, to] = [plan.spans[i]! - keys[0], plan.spans[i + 1]! - keys[0]];
-          if (from < to) added.fill(0, at + from, at + to);
-          visible += to - from;
-        }
-      }
+  eachRowOfPlan(plan, block, (first, n) => {
+    for (let span = first; span < first + width; span++) {
+      const [from, to] = [plan.spans[span * 2]! - keys[0], plan.spans[span * 2 + 1]! - keys[0]];
+      if (from < to) added.fill(0, n * shape[3] + from, n * shape[3] + to);
+      visible += to - from;
     }
-  }
-  return visible === added.length ? undefined : tf.tensor4d(added, [b1 - b0, planH, rowCount, keyCount]);
+  });
+  return visible === added.length ? undefined : tf.tensor4d(added, [...shape]);
 }
 
 /** A bias at a hidden pair never counts, not even NaN, which adding -Infinity would not remove. */

@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import type { CallSizes } from '../check-inputs';
 import type { MaskPlan, Span } from '../mask';
+import { eachRowOfPlan } from '../mask-plan';
 import { hasWasmHeap } from '../wasm-heap';
 
 /** Batch entries, query heads and query rows computed at once, and the keys any of them sees. */
@@ -50,7 +51,7 @@ export function overBlocks<Prepared>(
   };
   const overRows = (batch: Span) => {
     const parts = rows.map((span) => {
-      const keys = visibleKeys(plan, batch, span);
+      const keys = visibleKeys(plan, { batch, rows: span });
       return tf.tidy(() => overHeads({ batch, heads: [0, sizes.Hq], rows: span, keys }));
     });
     return joinParts(parts, 2, joins);
@@ -85,23 +86,17 @@ function chunks(count: number, size: number): Span[] {
 }
 
 /** From the first to one past the last key that any row of these sees. */
-function visibleKeys({ shape, spans }: MaskPlan, batch: Span, rows: Span): Span {
-  const [B, H, R, width] = shape;
+function visibleKeys(plan: MaskPlan, part: { readonly batch: Span; readonly rows: Span }): Span {
   let first = Infinity;
   let last = 0;
-  const [b0, b1] = B === 1 ? [0, 1] : batch;
-  for (let b = b0; b < b1; b++) {
-    for (let h = 0; h < H; h++) {
-      const row = (b * H + h) * R;
-      for (let i = (row + rows[0]) * width; i < (row + rows[1]) * width; i++) {
-        const from = spans[i * 2]!;
-        const to = spans[i * 2 + 1]!;
-        if (from === to) continue;
-        first = Math.min(first, from);
-        last = Math.max(last, to);
-      }
+  eachRowOfPlan(plan, part, (span) => {
+    for (let i = span * 2; i < (span + plan.shape[3]) * 2; i += 2) {
+      const [from, to] = [plan.spans[i]!, plan.spans[i + 1]!];
+      if (from === to) continue;
+      first = Math.min(first, from);
+      last = Math.max(last, to);
     }
-  }
+  });
   return first < last ? [first, last] : [0, 0];
 }
 

@@ -52,7 +52,8 @@ export function pairIndex(
 }
 
 function isShared(positions: Positions['query'], count: number): boolean {
-  return 'start' in positions ? positions.start.length === 1 : positions.each.length === count;
+  if ('each' in positions) return positions.each.length === count;
+  return positions.start.every((start) => start === positions.start[0]);
 }
 
 /** What the numbers of a table depend on beside the row, and how they lie. */

@@ -1,0 +1,17 @@
+// Every example of every document runs, on both backends, and prints what its comments say.
+import { format } from 'node:util';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { exampleModule, examplesOf, listDocuments } from '../scripts/document-examples';
+
+const backend = process.env.POLYHEAD_BACKEND ?? 'cpu';
+
+afterEach(() => vi.restoreAllMocks());
+
+describe.each(listDocuments().flatMap(examplesOf))('$document line $line', (example) => {
+  it('prints what it says', async () => {
+    const log = vi.spyOn(console, 'log').mockImplementation(() => {});
+    await import(/* @vite-ignore */ exampleModule(example, backend));
+    expect(example.prints).not.toEqual([]);
+    expect(log.mock.calls.map((values) => format(...values))).toEqual(example.prints);
+  });
+});
