@@ -1,0 +1,12 @@
+import { defineConfig } from 'tsup';
+
+// Every package builds with this file and its own folder as working directory.
+export default defineConfig({
+  entry: ['src/index.ts'],
+  format: 'esm',
+  target: 'es2022',
+  // tsup sets `baseUrl`, which TypeScript 6 calls deprecated.
+  dts: { compilerOptions: { ignoreDeprecations: '6.0' } },
+  sourcemap: true,
+  clean: true,
+});
