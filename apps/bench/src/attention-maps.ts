@@ -1,7 +1,7 @@
 // What the heads of one layer see in one sentence: the sentence through the published model, drawn.
 
+import { textHeadMaps } from '@polyhead/inspect';
 import { UsageError } from './errors';
-import { heatMaps } from './heat-map';
 import type { PublishedModel } from './published-model';
 import { reproduceBatch } from './reproduction';
 import { maxTokens } from './sentence-encoder';
@@ -24,12 +24,14 @@ export async function attentionMaps(
   const [heads] = (await reproduced[layer - 1]!.weights.array()) as number[][][][];
   for (const { weights } of reproduced) weights.dispose();
 
-  const maps = heatMaps(heads!, { ...terminal, labels: tokens.map(labelOf) });
+  const maps = textHeadMaps(heads!, { ...terminal, queries: tokens.map(labelOf) });
   const title = `What the heads of layer ${layer} see in “${normalizeText(text)}”`;
   return [
     shorten(title, terminal.width),
     'Each row is a token that looks, each column a token it looks at; a row sums to 1.',
-    ...(maps.drawn < tokens.length ? [`The first ${maps.drawn} of ${tokens.length} tokens are drawn.`] : []),
+    ...(maps.drawn.keys < tokens.length
+      ? [`The first ${maps.drawn.keys} of ${tokens.length} tokens are drawn.`]
+      : []),
     ...(unknown.length > 0
       ? [`Left out, not in the model's vocabulary: ${shorten(unknown.join(' '), 40)}`]
       : []),

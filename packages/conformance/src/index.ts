@@ -1,5 +1,6 @@
 export { type AttentionCase, attentionCase, type CaseRow } from './attention-case';
 export type { Refusable } from './cases';
+export { describeKeras } from './describe-keras';
 export { describeKernel, type KernelSuite } from './describe-kernel';
 export { describeVariant, type VariantSuite, variantChecks } from './describe-variant';
 export { expectClose } from './expect-close';
@@ -9,7 +10,8 @@ export { type Numbers, toHost, toTensor, toTensors } from './kernel-run';
 export type { LayerConfig } from './layer-case';
 export { layerOracle } from './layer-oracle';
 export { layerGradients, layerNumbers } from './layer-run';
-export { expectSameMemory, memoryNow } from './memory';
+export { expectFlatHeap, expectSameMemory, heapBytes, memoryNow } from './memory';
+export { useOpaqueBackend } from './opaque-backend';
 export {
   attentionOracle,
   entryAt,
@@ -18,5 +20,6 @@ export {
   type OracleResult,
   type Sizes,
 } from './oracle';
+export { samplePositions } from './sample-positions';
 export { expectNumbers, numbersOf } from './scene';
 export { commonOptions, type LayerOption } from './variant-checks/suite';

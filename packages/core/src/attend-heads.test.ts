@@ -155,8 +155,44 @@ describe('attendHeads', () => {
     const call = { query: heads(2), cross: true, kernel: recording() };
     expect(() => attendHeads({ ...call, cache })).toThrow(/only a sealed cache/);
     expect(() => attendHeads(call)).toThrow(/must be a sealed cache/);
-    const { output } = attendHeads({ ...call, cache: { ...cache, sealed: true, lengths: [3, 3] } });
+    const sealed = { ...cache, sealed: true, lengths: [3, 3] };
+    const { output } = attendHeads({ ...call, cache: sealed });
     expect(output.shape).toEqual([2, 3, 2, 4]);
+    expect(() => attendHeads({ ...call, cache: sealed, lengths: [1, 1] })).toThrow(
+      /without a key there are none/,
+    );
+  });
+
+  it('counts positions on from the cache, and sets queries of other tokens to end with the last key', () => {
+    const kernel = recording();
+    const [x, query] = [heads(4), heads(2)];
+    const next = { lengths: [3, 3], nextOrder: [5, 3], nextPosition: [5, 3] };
+    const asked = (cross: boolean, more: { lengths?: readonly number[] } = {}) => {
+      const position = shifting();
+      const cache = { ...simpleCache(), ...next };
+      attendHeads({ query: cross ? query : x, key: x, value: x, cross, kernel, cache, position, ...more });
+      return position.asked.slice(0, 2);
+    };
+    const key = ['key', [{ start: [5, 3] }]];
+    expect(asked(false)).toEqual([['query', [{ start: [5, 3] }]], key]);
+    expect(kernel.calls[0]!.order.query).toEqual({ start: [5, 3] });
+    expect(asked(true)).toEqual([['query', [{ start: [7, 5] }]], key]);
+    expect(asked(true, { lengths: [4, 1] })).toEqual([['query', [{ start: [7, 2] }]], key]);
+  });
+
+  it('hands lengths to the cache', () => {
+    const cache = simpleCache();
+    const given: unknown[] = [];
+    const x = heads(2);
+    const stage: KeyValueCache['stage'] = (rows) => {
+      given.push(rows.lengths, rows.positions);
+      return cache.stage(rows);
+    };
+    const recorded = { ...cache, lengths: [0, 0], nextOrder: [0, 0], nextPosition: [0, 0], stage };
+    const call = { query: x, key: x, value: x, cross: false, kernel: recording(), cache: recorded };
+    attendHeads({ ...call, lengths: [2, 1] });
+    attendHeads({ ...call, positions: [{ start: [-1, 0] }] });
+    expect(given).toEqual([[2, 1], { start: [0, 0] }, undefined, { start: [-1, 0] }]);
   });
 
   it('refuses a cache inside a gradient, and lengths without a cache', () => {

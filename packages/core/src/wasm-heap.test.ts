@@ -62,11 +62,32 @@ describe('the heap of wasm', () => {
   });
 
   it('throws when it is exhausted, and frees nothing of others', () => {
-    const heap = { HEAPU8: new Uint8Array(64), _malloc: (bytes: number) => (bytes > 48 ? 0 : 16) };
+    const allocate = (bytes: number) => (bytes > 48 ? 0 : 16);
+    const heap = {
+      HEAPU8: new Uint8Array(64),
+      // As the module of the backend does: the first call puts another function in its place.
+      _malloc(bytes: number): number {
+        heap._malloc = allocate;
+        return allocate(bytes);
+      },
+      _free: () => {},
+    };
     guardAllocations(heap);
     guardAllocations(heap); // once is enough
     expect(heap._malloc(48)).toBe(16);
-    expect(() => heap._malloc(49)).toThrow(/exhausted[\s\S]*bytes asked +49[\s\S]*heap bytes +64/);
+    for (const bytes of [49, 50])
+      expect(() => heap._malloc(bytes)).toThrow(/exhausted[\s\S]*bytes asked +\d+[\s\S]*heap bytes +64/);
+  });
+
+  onWasm('throws for more bytes than a number of 32 bits can tell, and does not move', () => {
+    expect(hasWasmHeap()).toBe(true);
+    const { wasm } = tf.backend() as unknown as {
+      wasm: { HEAPU8: Uint8Array; _malloc(bytes: number): number };
+    };
+    const { length } = wasm.HEAPU8;
+    for (const bytes of [2 ** 31, 2 ** 32 - 16384, 2 ** 32 + 64])
+      expect(() => wasm._malloc(bytes)).toThrow(/the heap of the wasm backend is exhausted/);
+    expect(wasm.HEAPU8.length).toBe(length);
   });
 
   onWasm('is guarded from the first call on: a failed call leaves everything as it was', () => {

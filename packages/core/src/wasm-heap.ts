@@ -5,6 +5,7 @@ import { UnsupportedError } from './errors';
 interface WasmModule {
   readonly HEAPU8: Uint8Array;
   _malloc(bytes: number): number;
+  _free(address: number): void;
 }
 
 interface WasmBackend {
@@ -52,10 +53,11 @@ const guarded = new WeakSet<WasmModule>();
 export function guardAllocations(module: WasmModule): void {
   if (guarded.has(module)) return;
   guarded.add(module);
+  module._free(module._malloc(1)); // the module replaces its functions by others the first time they are called
   const { _malloc: allocate } = module;
   module._malloc = (bytes) => {
-    // The module's numbers have 32 bits: it would take a larger count for what is left over 2 ** 32.
-    const address = bytes < 2 ** 32 ? allocate.call(module, bytes) : 0;
+    // The module takes a larger count for a negative one: it would give memory away, and succeed.
+    const address = bytes < 2 ** 31 ? allocate.call(module, bytes) : 0;
     if (address !== 0 || bytes === 0) return address;
     throw new UnsupportedError(
       'wasm',

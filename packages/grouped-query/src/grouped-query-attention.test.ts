@@ -91,6 +91,17 @@ describe('GroupedQueryAttention', () => {
     expect(countParameters(shapes)).toBe(41_943_040);
   });
 
+  // With all weights c and inputs 1, each head is the mean of equal values E c, and each output Hq D c of them.
+  it('works at the size of a published layer: (2, 10, 4096) with 32 over 8 heads', { timeout: 120_000 }, () => {
+    const c = 1 / 1024;
+    const config = { embedDim: 4096, numHeads: 32, numKeyValueHeads: 8 };
+    const layer = new GroupedQueryAttention(config, { initialiser: (shape) => tf.fill([...shape], c) });
+    const { output } = layer.apply({ query: tf.ones<tf.Rank.R3>([2, 10, 4096]) }, { mask: causal() });
+    expect(output.shape).toEqual([2, 10, 4096]);
+    expect(tf.max(tf.abs(tf.sub(output, 16))).dataSync()[0]).toBeLessThan(1e-3);
+    layer.dispose();
+  });
+
   it('makes neither more nor larger keys and values than its heads need', () => {
     const layer = new GroupedQueryAttention({ embedDim: 64, numHeads: 8, numKeyValueHeads: 2 });
     expect(layer.cacheShape(3)).toEqual({ batch: 3, heads: 2, keySize: 8, valueSize: 8 });

@@ -22,22 +22,25 @@ export interface BlockTensors {
   readonly tables: BlockTables;
 }
 
-export interface BlockResult {
+export interface BlockWeights {
   readonly capped: tf.Tensor4D; // [b, hq, rows, keys]
   readonly scores: tf.Tensor4D; // [b, hq, rows, keys]
   readonly weights: tf.Tensor4D; // [b, hq, rows, keys], before dropout
   readonly kept: tf.Tensor4D; // [b, hq, rows, keys], after dropout
-  readonly output: tf.Tensor4D; // [b, hq, rows, Dv]
 }
 
-export function attention({ query, key, value, softcap, added, keep, tables }: BlockTensors): BlockResult {
+export function attentionWeights({ query, key, softcap, added, keep, tables }: BlockTensors): BlockWeights {
   const products = sum(timesTransposed(query, key), tableProducts(tables, query, key)); // [b, hq, rows, keys]
   const capped: tf.Tensor4D = softcap ? tf.mul(tf.tanh(tf.div(products, softcap)), softcap) : products;
   const scores: tf.Tensor4D = added ? tf.add(capped, added) : capped;
   const weights: tf.Tensor4D = tf.softmax(scores);
   const kept: tf.Tensor4D = keep ? tf.mul(weights, keep) : weights;
-  const output = sum(times(kept, value), tables.values ? [tableOutput(tables.values, kept)] : []); // [b, hq, rows, Dv]
-  return { capped, scores, weights, kept, output };
+  return { capped, scores, weights, kept };
+}
+
+/** [b, hq, rows, Dv] */
+export function attentionOutput({ kept }: BlockWeights, { value, tables }: BlockTensors): tf.Tensor4D {
+  return sum(times(kept, value), tables.values ? [tableOutput(tables.values, kept)] : []);
 }
 
 /**
@@ -46,7 +49,7 @@ export function attention({ query, key, value, softcap, added, keep, tables }: B
  * @param emptyRows where the last key stands in for rows that see nothing: its weight is 1 there, and 0 elsewhere
  */
 export function logSumExp(
-  { scores, weights }: BlockResult,
+  { scores, weights }: BlockWeights,
   { emptyRows }: { emptyRows: boolean },
 ): tf.Tensor4D {
   const sums: tf.Tensor4D = tf.sub(tf.max(scores, 3, true), tf.log(tf.max(weights, 3, true))); // [b, hq, rows, 1]
@@ -68,8 +71,8 @@ export interface ResultGradients {
 }
 
 /** From the gradients of the results to those of the inputs; `query` is that of the scaled query. */
-export function attentionGradient(x: BlockTensors, result: BlockResult, d: ResultGradients) {
-  const { capped, weights, kept } = result;
+export function attentionGradient(x: BlockTensors, found: BlockWeights, d: ResultGradients) {
+  const { capped, weights, kept } = found;
   const value = transposedTimes(kept, d.output, x.value.shape[1]); // [b, hkv, keys, Dv]
   const throughTable = x.tables.values && tableOutputGradient(x.tables.values, kept, d.output);
   const throughOutput = sum(timesTransposed(d.output, x.value), throughTable ? [throughTable.kept] : []);

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import type { Span } from '../mask';
 import { blockTensors, sharedByHeads } from './block-tensors';
 import { type Join, overBlocks } from './blocks';
-import { attention, logSumExp } from './formula';
+import { attentionOutput, attentionWeights, logSumExp } from './formula';
 import type { Prepared } from './prepare';
 
 export interface Asked {
@@ -31,11 +31,12 @@ export function forward(call: Prepared, asked: Asked): Outcome {
   const outcome = overBlocks(call, {
     prepare: (block) => sharedByHeads(call, block),
     run(block, shared) {
-      const result = attention(blockTensors(call, block, shared));
+      const x = blockTensors(call, block, shared);
+      const found = attentionWeights(x);
       return {
-        output: result.output,
-        ...(asked.weights && { weights: spread(result.weights, block.keys, Skv, 3) }),
-        ...(asked.logSumExp && { logSumExp: logSumExp(result, { emptyRows: shared.sinkKey && !call.sink }) }),
+        output: attentionOutput(found, x),
+        ...(asked.weights && { weights: spread(found.weights, block.keys, Skv, 3) }),
+        ...(asked.logSumExp && { logSumExp: logSumExp(found, { emptyRows: shared.sinkKey && !call.sink }) }),
       };
     },
     joins: { output: everyAxis, weights: everyAxis, logSumExp: everyAxis },

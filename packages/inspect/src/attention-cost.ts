@@ -1,0 +1,123 @@
+// What a layer costs: parameters, floating-point operations, bytes. Arithmetic from its config; no layer is made.
+import { checkNumber, checkSizes, countParameters, type VariableShapes } from '@polyhead/core';
+import { bitsOf, type CacheStorage, cacheBytes, storageBits } from './cache-bytes';
+import { cacheShape, type LayerConfig, type LayerSizes, layerSizes, layerVariables } from './layer-config';
+import { keysThatExist, type PairsCall, visiblePairs } from './visible-pairs';
+
+export interface CostCall extends PairsCall {
+  /** Those of `keys` that a cache holds already, which are not projected again. Default: 0. */
+  readonly cachedKeys?: number;
+  /** How keys and values lie when the kernel reads them. Default: float32. */
+  readonly storage?: CacheStorage;
+}
+
+/** Floating-point operations: a multiplication and the addition of its product are two. */
+export interface Flops {
+  /** The four projections. */
+  readonly projections: number;
+  /** Q Kᵀ, over visible pairs. */
+  readonly scores: number;
+  /** Weights times values, over visible pairs. */
+  readonly mixing: number;
+  readonly total: number;
+}
+
+export interface AttentionCost {
+  /** Numbers learned: projections, biases, memory keys and values; not the tables of a position method. */
+  readonly parameters: number;
+  /** Visible pairs of query and key, over batch and heads, those with memory keys included. */
+  readonly pairs: number;
+  readonly flops: { readonly forward: Flops; readonly backward: Flops };
+  /** Bytes that go through memory in the forward pass. */
+  readonly bytesMoved: number;
+  /** Forward operations per byte moved: low where memory decides the speed, as in decode. */
+  readonly intensity: number;
+  /** Of this layer, in one batch entry, for each storage. */
+  readonly cacheBytesPerToken: Readonly<Record<CacheStorage, number>>;
+}
+
+/**
+ * The cost of one call of one layer. Softmax, biases, masks and position methods are not counted: they grow with rows
+ * and pairs, without the factor of a head size.
+ *
+ * A backward pass needs two products for each of the forward pass, and scores once more, since a kernel that keeps none
+ * computes them again (Dao et al. 2022, 2205.14135). Bytes moved: each projection reads its input and weights and writes
+ * its result, and the kernel reads queries, keys and values and writes its output, once each; scores never reach memory.
+ * Both are what the best kernel needs; `composed` does some more.
+ *
+ * @throws ConfigError, ShapeError or UnsupportedError, as `visiblePairs` does, and ConfigError for options unknown here
+ * @example
+ * const config = { embedDim: 4096, numHeads: 32, numKeyValueHeads: 8 };
+ * const prefill = attentionCost(config, { queries: 2048, mask: causal() });
+ * const decode = attentionCost(config, { queries: 1, keys: 2048, cachedKeys: 2047 });
+ */
+export function attentionCost(config: LayerConfig, call: CostCall): AttentionCost {
+  const where = 'attentionCost';
+  const sizes = layerSizes(where, config);
+  const { batch = 1, queries, keys = queries } = call;
+  checkSizes(where, { batch, queries, keys });
+  const variables = layerVariables(sizes);
+  const parameters = countParameters(variables);
+  const products = projectionProducts(variables, rowsOf(where, call));
+  const pairs = visiblePairs(call, sizes.numHeads) + batch * sizes.numHeads * queries * sizes.ownKeys;
+  const forward = {
+    projections: 2 * sum(products.map(({ rows, inWidth, outWidth }) => rows * inWidth * outWidth)),
+    scores: 2 * pairs * sizes.headDim,
+    mixing: 2 * pairs * sizes.valueHeadDim,
+  };
+  const projected = sum(products.map(({ rows, inWidth, outWidth }) => rows * (inWidth + outWidth)));
+  const bytesMoved = 4 * (parameters + projected) + kernelBytes(where, sizes, call);
+  const flops = {
+    forward: totalled(forward),
+    backward: totalled({
+      projections: 2 * forward.projections,
+      scores: 3 * forward.scores,
+      mixing: 2 * forward.mixing,
+    }),
+  };
+  const intensity = flops.forward.total / bytesMoved;
+  return { parameters, pairs, flops, bytesMoved, intensity, cacheBytesPerToken: bytesPerToken(config) };
+}
+
+type Projection = 'query' | 'key' | 'value' | 'output';
+
+/** Tokens that each projection turns. */
+function rowsOf(where: string, call: CostCall): Record<Projection, number> {
+  const { batch = 1, queries, keys = queries, cachedKeys = 0 } = call;
+  const fits = (n: number) => Number.isInteger(n) && n >= 0 && n <= keys;
+  checkNumber(where, 'cachedKeys', cachedKeys, [fits, `a whole number from 0 to ${keys}, the keys`]);
+  const [ofQueries, ofKeys] = [batch * queries, batch * (keys - cachedKeys)];
+  return { query: ofQueries, key: ofKeys, value: ofKeys, output: ofQueries };
+}
+
+/** The products [rows, in] × [in, out] of the projections. */
+function projectionProducts(variables: VariableShapes, rows: Record<Projection, number>) {
+  return Object.entries(rows).map(([name, count]) => {
+    const [inWidth, outWidth] = variables[`${name}/kernel`] as readonly [number, number];
+    return { rows: count, inWidth, outWidth };
+  });
+}
+
+/** Queries and output as float32, keys and values as they lie. */
+function kernelBytes(where: string, sizes: LayerSizes, call: CostCall): number {
+  const { numHeads, numKeyValueHeads, headDim, valueHeadDim, ownKeys } = sizes;
+  const { batch = 1, queries, storage = 'float32' } = call;
+  const rowSize = headDim + valueHeadDim;
+  const stored = sum(keysThatExist(where, call)) * numKeyValueHeads * rowSize * (bitsOf(where, storage) / 8);
+  return 4 * rowSize * (batch * queries * numHeads + ownKeys * numKeyValueHeads) + stored;
+}
+
+function bytesPerToken(config: LayerConfig): Record<CacheStorage, number> {
+  const storages = Object.keys(storageBits) as CacheStorage[];
+  const entries = storages.map((storage) => [
+    storage,
+    cacheBytes(cacheShape(config), { tokens: 1, storage }),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+function totalled(parts: Omit<Flops, 'total'>): Flops {
+  return { ...parts, total: parts.projections + parts.scores + parts.mixing };
+}
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, n) => total + n, 0);

@@ -1,0 +1,89 @@
+// Attention weights on the host: what is drawn and measured here.
+import { ConfigError, ShapeError } from '@polyhead/core';
+import * as tf from '@tensorflow/tfjs-core';
+
+/** `heads[h][i][j]`: the weight, from 0 to 1, of key j for query i. One batch entry. */
+export type HeadWeights = readonly (readonly (readonly number[])[])[];
+
+/**
+ * The weights of one batch entry, read from a tensor, which stays the caller's. Nothing else is left in memory.
+ *
+ * @param weights [B, H, Sq, Skv], as a layer gives them, or [H, Sq, Skv]
+ * @throws ShapeError for another rank, a disposed tensor, or a batch entry that is not there
+ * @example
+ * const { weights } = attention.apply({ query }, { returns: ['weights'] });
+ * const heads = await readHeads(weights, { entry: 1 });
+ */
+export async function readHeads(
+  weights: tf.Tensor3D | tf.Tensor4D,
+  { entry = 0 }: { readonly entry?: number } = {},
+): Promise<HeadWeights> {
+  checkTensor(weights);
+  const [H, Sq, Skv] = weights.shape.slice(-3) as [number, number, number];
+  const batched = weights.rank === 4;
+  const B = batched ? weights.shape[0]! : 1;
+  if (!Number.isInteger(entry) || entry < 0 || entry >= B) {
+    throw new ShapeError('readHeads', 'entry must be one of the batch', { entry, weights });
+  }
+  const ofEntry = tf.tidy(() =>
+    tf.reshape(batched ? tf.slice(weights, [entry, 0, 0, 0], [1, H, Sq, Skv]) : weights, [H, Sq, Skv]),
+  );
+  try {
+    return (await ofEntry.array()) as number[][][];
+  } finally {
+    ofEntry.dispose();
+  }
+}
+
+function checkTensor(weights: tf.Tensor): void {
+  const where = 'readHeads';
+  if (!(weights instanceof tf.Tensor)) {
+    throw new ShapeError(where, 'weights must be a tensor; arrays are taken as they are', { weights });
+  }
+  if (weights.isDisposed) throw new ShapeError(where, 'weights must not be disposed', { weights });
+  if (weights.rank !== 3 && weights.rank !== 4) {
+    throw new ShapeError(where, 'weights must be [B, H, Sq, Skv] or [H, Sq, Skv]', { weights });
+  }
+}
+
+/** [H, Sq, Skv]. @throws ShapeError unless there is at least one head, and all rows are of one length */
+export function headsShape(where: string, heads: HeadWeights): readonly [number, number, number] {
+  const Sq = heads[0]?.length ?? 0;
+  const Skv = heads[0]?.[0]?.length ?? 0;
+  const even = heads.every((rows) => rows.length === Sq && rows.every((row) => row.length === Skv));
+  if (Sq > 0 && Skv > 0 && even && typeof heads[0]![0]![0] === 'number') return [heads.length, Sq, Skv];
+  throw new ShapeError(where, 'heads must be numbers [H, Sq, Skv], none of them 0', {
+    heads: heads.length,
+    'Sq of each head': heads.map((rows) => rows.length),
+    'Skv of the first row': Skv,
+  });
+}
+
+/** The largest weight that is a number, 0 where there is none. */
+export function largestOf(heads: HeadWeights): number {
+  let largest = 0;
+  for (const row of heads.flat()) for (const weight of row) if (weight > largest) largest = weight;
+  return largest;
+}
+
+/** The tokens on the two axes of a map. */
+export interface MapTokens {
+  /** One for each query. */
+  readonly queries: readonly string[];
+  /** One for each key. Default: those of the queries, as in self-attention. */
+  readonly keys?: readonly string[];
+}
+
+/** @throws ConfigError unless there is a token for each query and each key */
+export function checkTokens(
+  where: string,
+  { queries, keys = queries }: MapTokens,
+  [, Sq, Skv]: readonly [number, number, number],
+): void {
+  if (queries.length === Sq && keys.length === Skv) return;
+  throw new ConfigError(where, 'there must be a token for each query and for each key', {
+    'tokens of queries': queries.length,
+    'tokens of keys': keys.length,
+    '[Sq, Skv]': [Sq, Skv],
+  });
+}

@@ -1,0 +1,11 @@
+export { ablateHeads } from './ablate-heads';
+export { type AttentionCost, attentionCost, type CostCall, type Flops } from './attention-cost';
+export { type CacheExtent, type CacheStorage, cacheBytes, storageBits } from './cache-bytes';
+export type { HeadPattern } from './head-pattern';
+export { type HeadStatistics, headStatistics, type StatisticsOptions } from './head-statistics';
+export { type HeadWeights, type MapTokens, readHeads } from './head-weights';
+export { cacheShape, type LayerConfig } from './layer-config';
+export { type SvgMapOptions, svgHeadMaps } from './svg-head-maps';
+export { type TextMapOptions, type TextMaps, textHeadMaps } from './text-head-maps';
+export { type TypicalModel, typicalModels } from './typical-models';
+export { type PairsCall, visiblePairs } from './visible-pairs';

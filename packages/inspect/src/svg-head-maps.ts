@@ -1,0 +1,181 @@
+// Attention maps as one SVG picture: queries down, keys across, heads side by side, one colour scale for all.
+import { checkSizes } from '@polyhead/core';
+import { colorOf } from './color-scale';
+import { checkTokens, type HeadWeights, headsShape, largestOf, type MapTokens } from './head-weights';
+import { element, escapeXml, label } from './svg';
+import { columnsOf, printable } from './token-label';
+
+export interface SvgMapOptions extends MapTokens {
+  /** Default: "Attention weights". */
+  readonly title?: string;
+  /** Heads beside each other. Default: 4. */
+  readonly columns?: number;
+}
+
+interface Layout {
+  readonly rows: number; // Sq
+  readonly keys: number; // Skv
+  readonly cell: number; // pixels
+  readonly largest: number;
+  readonly queryLabels: readonly string[];
+  readonly keyLabels: readonly string[];
+  /** From a panel's corner to that of its map. */
+  readonly left: number;
+  readonly top: number;
+  readonly panelWidth: number;
+  readonly panelHeight: number;
+}
+
+const valueCell = 36; // holds two decimals
+const plainCell = 14;
+const maxValues = 32; // tokens on an axis with values in their cells
+const maxLabel = 16;
+const fontSize = 12;
+const titleSize = 16;
+const columnWidth = 0.61 * fontSize; // of common monospaced fonts
+const axisName = 20;
+const headTitle = 24;
+const margin = 16;
+const titleHeight = 32;
+const barWidth = 14;
+const barArea = 80;
+const font = 'ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace';
+
+/**
+ * Maps of all heads as an SVG document that stands alone. Values are written in cells up to 32 tokens, and beyond that
+ * shown where the pointer rests.
+ *
+ * @param heads [H, Sq, Skv], weights from 0 to 1
+ * @throws ShapeError, ConfigError where sizes, tokens or columns do not fit
+ * @example
+ * writeFileSync('heads.svg', svgHeadMaps(await readHeads(weights), { queries: tokens, title: 'Layer 2' }));
+ */
+export function svgHeadMaps(heads: HeadWeights, options: SvgMapOptions): string {
+  const where = 'svgHeadMaps';
+  const { title = 'Attention weights', columns = 4 } = options;
+  checkTokens(where, options, headsShape(where, heads));
+  checkSizes(where, { columns });
+  const layout = layoutOf(heads, options);
+  const perRow = Math.min(columns, heads.length);
+  const mapsWidth = perRow * layout.panelWidth;
+  const width =
+    2 * margin + Math.max(mapsWidth + barArea, (titleSize / fontSize) * widest([printable(title)]));
+  const height = 2 * margin + titleHeight + Math.ceil(heads.length / perRow) * layout.panelHeight;
+  const panels = heads.map((rows, h) => {
+    const x = margin + (h % perRow) * layout.panelWidth;
+    const y = margin + titleHeight + Math.floor(h / perRow) * layout.panelHeight;
+    return moved(x, y, panel(rows, `head ${h + 1}`, layout));
+  });
+  const heading = label(title, {
+    x: margin,
+    y: margin + fontSize,
+    'font-size': titleSize,
+    'font-weight': 'bold',
+  });
+  const bar = moved(margin + mapsWidth, margin + titleHeight + layout.top, colorBar(layout));
+  const attributes = {
+    xmlns: 'http://www.w3.org/2000/svg',
+    viewBox: `0 0 ${Math.ceil(width)} ${Math.ceil(height)}`,
+    width: Math.ceil(width),
+    height: Math.ceil(height),
+    role: 'img',
+    'font-family': font,
+    'font-size': fontSize,
+  };
+  const background = element('rect', { width: '100%', height: '100%', fill: '#ffffff' });
+  const parts = [element('title', {}, escapeXml(title)), background, heading, ...panels, bar];
+  return `${element('svg', attributes, `\n${parts.join('\n')}\n`)}\n`;
+}
+
+function layoutOf(heads: HeadWeights, { queries, keys = queries }: MapTokens): Layout {
+  const cell = Math.max(queries.length, keys.length) <= maxValues ? valueCell : plainCell;
+  const [queryLabels, keyLabels] = [queries, keys].map((tokens) => tokens.map(shorten));
+  const left = axisName + widest(queryLabels!) + 6;
+  return {
+    rows: queries.length,
+    keys: keys.length,
+    cell,
+    largest: largestOf(heads),
+    queryLabels: queryLabels!,
+    keyLabels: keyLabels!,
+    left,
+    top: headTitle,
+    panelWidth: left + Math.max(keys.length * cell, 8 * columnWidth) + margin,
+    panelHeight: headTitle + queries.length * cell + 6 + widest(keyLabels!) + axisName + margin,
+  };
+}
+
+function shorten(token: string): string {
+  const letters = [...printable(token)];
+  return letters.length <= maxLabel ? letters.join('') : `${letters.slice(0, maxLabel - 1).join('')}…`;
+}
+
+/** Pixels of the widest label. */
+function widest(labels: readonly string[]): number {
+  const columns = (text: string) => [...text].reduce((sum, letter) => sum + columnsOf(letter), 0);
+  return columnWidth * labels.reduce((most, text) => Math.max(most, columns(text)), 1);
+}
+
+/** One head: its title, the names and tokens of both axes, and the cells. */
+function panel(rows: HeadWeights[number], title: string, layout: Layout): string {
+  const { cell, keys, left, top, queryLabels, keyLabels } = layout;
+  const bottom = top + rows.length * cell;
+  const middle = { 'text-anchor': 'middle', 'font-style': 'italic' };
+  const turned = (x: number, y: number) => ({ transform: `translate(${fixed(x)} ${fixed(y)}) rotate(-90)` });
+  const beside = (i: number) => ({ x: left - 6, y: top + (i + 0.5) * cell, ...toTheEnd });
+  const below = (j: number) => ({ ...turned(left + (j + 0.5) * cell, bottom + 6), ...toTheEnd });
+  return [
+    label(title, { x: left, y: top - 8, 'font-weight': 'bold' }),
+    label('queries', { ...turned(fontSize, (top + bottom) / 2), ...middle }),
+    label('keys', { x: left + (keys * cell) / 2, y: layout.panelHeight - margin - 4, ...middle }),
+    ...queryLabels.map((text, i) => label(text, beside(i))),
+    ...keyLabels.map((text, j) => label(text, below(j))),
+    moved(left, top, cells(rows, layout)),
+  ].join('\n');
+}
+
+const toTheEnd = { 'text-anchor': 'end', 'dominant-baseline': 'central' };
+
+function cells(rows: HeadWeights[number], { cell, keys, largest, ...layout }: Layout): string {
+  const drawn = rows.flatMap((row, i) =>
+    row.map((weight, j) => {
+      const { fill, text } = colorOf(largest > 0 ? weight / largest : weight);
+      const square = { x: j * cell, y: i * cell, width: cell, height: cell, fill };
+      if (cell !== valueCell) {
+        const hint = `${layout.queryLabels[i]} → ${layout.keyLabels[j]}: ${weight.toFixed(2)}`;
+        return element('rect', square, element('title', {}, escapeXml(hint)));
+      }
+      const centre = { x: (j + 0.5) * cell, y: (i + 0.5) * cell, fill: text };
+      return element('rect', square) + label(weight.toFixed(2), centre);
+    }),
+  );
+  const frame = { width: keys * cell, height: layout.rows * cell, fill: 'none', stroke: '#888888' };
+  const centred = { 'font-size': 11, 'text-anchor': 'middle', 'dominant-baseline': 'central' };
+  return element('g', centred, drawn.join('')) + element('rect', frame);
+}
+
+/** The scale, largest weight on top. */
+function colorBar({ rows, cell, largest }: Layout): string {
+  const [height, steps] = [Math.max(80, Math.min(rows * cell, 240)), 40];
+  const step = height / steps;
+  const slices = Array.from({ length: steps }, (_, n) => {
+    const { fill } = colorOf(1 - n / (steps - 1));
+    return element('rect', { y: n * step, width: barWidth, height: step + 0.5, fill });
+  });
+  const ticks = [1, 0.5, 0].map((share) =>
+    label((share * largest).toFixed(2), {
+      x: barWidth + 6,
+      y: (1 - share) * height,
+      'dominant-baseline': 'central',
+    }),
+  );
+  const frame = element('rect', { width: barWidth, height, fill: 'none', stroke: '#888888' });
+  const name = label('weight', { y: -10, 'font-style': 'italic' });
+  return [...slices, frame, ...ticks, name].join('');
+}
+
+function moved(x: number, y: number, content: string): string {
+  return element('g', { transform: `translate(${fixed(x)} ${fixed(y)})` }, content);
+}
+
+const fixed = (pixels: number) => Number(pixels.toFixed(2));

@@ -1,0 +1,74 @@
+// How many pairs of query and key a call has, counted from its mask and not from a tensor.
+import {
+  ConfigError,
+  checkNumber,
+  checkSizes,
+  compileMask,
+  type Mask,
+  UnsupportedError,
+} from '@polyhead/core';
+
+/** The sizes of a call, and what hides pairs in it. */
+export interface PairsCall {
+  /** B. Default: 1. */
+  readonly batch?: number;
+  /** Sq. */
+  readonly queries: number;
+  /** Skv. Default: Sq. */
+  readonly keys?: number;
+  /** Default: all pairs are visible. */
+  readonly mask?: Mask;
+  /** Keys that exist, for each batch entry, as in a cache of unequal lengths. Default: all. */
+  readonly lengths?: readonly number[];
+  /** Token order of query row 0, one or for each batch entry. Default: the last query stands at the last key. */
+  readonly queryStart?: number | readonly number[];
+}
+
+/**
+ * Visible pairs over the whole call, B · Hq · Sq · Skv of them without a mask: exactly what is multiplied where hidden
+ * pairs are skipped. Nothing is allocated in TensorFlow.js.
+ *
+ * @param heads Hq
+ * @throws ConfigError for sizes that cannot be, ShapeError where the mask was made for others
+ * @throws UnsupportedError for a dense mask: what it hides only its tensor knows
+ * @example
+ * visiblePairs({ queries: 4, mask: causal() }); // 10
+ */
+export function visiblePairs(call: PairsCall, heads = 1): number {
+  const where = 'visiblePairs';
+  const { batch = 1, queries, keys = queries, mask } = call;
+  checkSizes(where, { batch, heads, queries, keys });
+  const existing = keysThatExist(where, call);
+  if (!mask) return heads * queries * existing.reduce((sum, length) => sum + length, 0);
+  if (mask.dense) {
+    throw new UnsupportedError(where, 'pairs are counted from spans', ['the mask holds a dense tensor']);
+  }
+  const lengths = call.lengths ?? [keys]; // one for all: the mask is compiled once
+  const queryStart = [call.queryStart ?? lengths.map((length) => length - queries)].flat();
+  checkStarts(where, queryStart, batch);
+  return compileMask(mask, { batch, heads, queries, keys, lengths, queryStart, keyStart: [0] }).pairs;
+}
+
+/** Keys that exist in each batch entry: [B]. */
+export function keysThatExist(where: string, { batch = 1, queries, keys = queries, lengths }: PairsCall) {
+  if (!lengths) return new Array<number>(batch).fill(keys);
+  if (lengths.length !== batch) {
+    throw new ConfigError(where, 'lengths must have one number for each batch entry', { lengths, batch });
+  }
+  for (const length of lengths) {
+    const fits = (n: number) => Number.isInteger(n) && n >= 0 && n <= keys;
+    checkNumber(where, 'lengths', length, [fits, `whole numbers from 0 to ${keys}, the keys`]);
+  }
+  return lengths;
+}
+
+function checkStarts(where: string, queryStart: readonly number[], batch: number): void {
+  for (const start of queryStart) {
+    checkNumber(where, 'queryStart', start, [Number.isInteger, 'whole numbers']);
+  }
+  if (queryStart.length === 1 || queryStart.length === batch) return;
+  throw new ConfigError(where, 'queryStart must be one number, or one for each batch entry', {
+    queryStart,
+    batch,
+  });
+}
