@@ -34,8 +34,16 @@ const factors = {
   dropout: [0, 0.4],
 };
 
-/** Options a kernel may refuse; cases leave them out then, and ask that it does refuse. */
-export type Refusable = 'bias' | 'softcap' | 'sinkLogits' | 'dropout' | 'weights' | 'logSumExp';
+/** What a kernel may refuse; cases leave it out then, and the suite asks that it does refuse. */
+export type Refusable =
+  | 'bias'
+  | 'softcap'
+  | 'sinkLogits'
+  | 'dropout'
+  | 'weights'
+  | 'logSumExp'
+  | 'relative'
+  | 'stored';
 
 /** Any two values of different options meet in one of these. */
 export function coveringCases(refused: readonly Refusable[] = []): readonly AttentionCase[] {
@@ -58,6 +66,20 @@ export const broadcastCases: readonly AttentionCase[] = Array.from({ length: 16 
   const sizes = { B: 2, Hq: 4, Hkv: 2, Sq: 3, Skv: 5, D: 3, Dv: 2 };
   return attentionCase({ sizes, mask: 'causal', bias: `[${letters.join(', ')}]`, returns: ['logSumExp'] });
 });
+
+/** One key that a whole call, or a whole block of rows, does not see: a size of 1 that must not broadcast. */
+export const lonelyKeyCases: readonly AttentionCase[] = (
+  [
+    { sizes: { B: 1, Hq: 2, Hkv: 1, Sq: 3, Skv: 1, D: 2, Dv: 4 }, mask: 'causal', queryStart: -3 },
+    {
+      sizes: { B: 2, Hq: 4, Hkv: 2, Sq: 3, Skv: 1, D: 2, Dv: 3 },
+      mask: 'window',
+      queryStart: 5,
+      sinkLogits: true,
+    },
+    { sizes: { B: 1, Hq: 2, Hkv: 2, Sq: 270, Skv: 1, D: 3, Dv: 2 }, mask: 'causal', bias: '[B, 1, Sq, 1]' },
+  ] satisfies CaseRow[]
+).map((row) => attentionCase({ ...row, returns: ['weights', 'logSumExp'] }));
 
 /** Sizes at which kernels change their ways: flattened products, row blocks, long rows. Few options, sampled gradients. */
 export const largeCases: readonly AttentionCase[] = (

@@ -6,6 +6,7 @@ import { type Check, describeChecks, type KnownGaps } from './check';
 import { independenceChecks } from './kernel-checks/independence';
 import { memoryChecks } from './kernel-checks/memory';
 import { refusalChecks } from './kernel-checks/refusals';
+import { relativeChecks } from './kernel-checks/relative';
 import { unseenChecks } from './kernel-checks/unseen';
 import { valueChecks } from './kernel-checks/values';
 
@@ -40,7 +41,6 @@ export function kernelChecks(
   kernelOf: () => AttentionKernel,
   refused: readonly Refusable[] = [],
 ): readonly Check[] {
-  return [valueChecks, unseenChecks, independenceChecks, refusalChecks, memoryChecks].flatMap((checks) =>
-    checks(kernelOf, refused),
-  );
+  const parts = [valueChecks, unseenChecks, independenceChecks, relativeChecks, refusalChecks, memoryChecks];
+  return parts.flatMap((checks) => checks(kernelOf, refused));
 }

@@ -192,6 +192,12 @@ describe('compileMask', () => {
     expect([...plan.spans]).toEqual([0, 2, 0, 4]);
   });
 
+  it('is shared by batch entries that start and end alike', () => {
+    const plan = compileMask(causal(), { ...geometry(1, 4), queryStart: [2, 2], lengths: [4, 4] });
+    expect(plan.shape).toEqual([1, 1, 1, 1]);
+    expect([...plan.spans, plan.pairs]).toEqual([0, 3, 2 * 3 * 3]);
+  });
+
   it('remembers a plan for each geometry, and forgets old ones', () => {
     const mask = causal();
     const first = compileMask(mask, geometry(3, 3));

@@ -1,7 +1,7 @@
 // Checks that a kernel gives the right numbers: results and gradients of every case against the oracle.
 import { type AttentionKernel, composed } from '@polyhead/core';
-import type { AttentionCase } from '../attention-case';
-import { broadcastCases, coveringCases, largeCases, type Refusable } from '../cases';
+import type { AttentionCase, CaseRow } from '../attention-case';
+import { broadcastCases, coveringCases, largeCases, lonelyKeyCases, type Refusable } from '../cases';
 import type { Check } from '../check';
 import { expectClose } from '../expect-close';
 import { kernelGradients, kernelNumbers, type Numbers, oracleGradients, resultNames } from '../kernel-run';
@@ -11,7 +11,9 @@ export function valueChecks(
   kernelOf: () => AttentionKernel,
   refused: readonly Refusable[],
 ): readonly Check[] {
-  const others = [...broadcastCases, ...largeCases].filter(({ row }) => !asksFor(row, refused));
+  const others = [...broadcastCases, ...lonelyKeyCases, ...largeCases].filter(
+    ({ row }) => !asksFor(row, refused),
+  );
   const cases = [...coveringCases(refused), ...others];
   return cases.flatMap((found) => [
     { name: `equals the oracle: ${found.name}`, run: () => checkResults(kernelOf(), found) },
@@ -22,11 +24,12 @@ export function valueChecks(
   ]);
 }
 
-function asksFor(row: AttentionCase['row'], refused: readonly Refusable[]): boolean {
-  const asked = {
-    ...row,
-    weights: row.returns?.includes('weights'),
-    logSumExp: row.returns?.includes('logSumExp'),
+function asksFor(row: CaseRow, refused: readonly Refusable[]): boolean {
+  const { bias, softcap, sinkLogits, dropout, returns = [] } = row;
+  const asked: { readonly [option in Refusable]?: unknown } = {
+    ...{ bias, softcap, sinkLogits, dropout },
+    weights: returns.includes('weights'),
+    logSumExp: returns.includes('logSumExp'),
   };
   return refused.some((option) => asked[option]);
 }

@@ -7,7 +7,7 @@ import type { Positions } from '../position';
 import { zeroWhere } from './added-to-scores';
 import type { PreparedTable, PreparedTables } from './block-tables';
 import type { Differentiable } from './inputs';
-import { allFinite, withoutUnseenRows } from './unseen-rows';
+import { allFinite, isTrue, withoutUnseenRows } from './unseen-rows';
 
 export interface Prepared {
   readonly sizes: CallSizes;
@@ -42,7 +42,7 @@ export function prepare(call: KernelCall, inputs: Differentiable): Prepared {
     key,
     value,
     biasIsFinite,
-    dense: plan.dense.map((mask) => zeroWhere(tf.cast(mask, 'bool'))),
+    dense: plan.dense.map((mask) => zeroWhere(isTrue(mask))),
     softcap: softcap ?? 0,
     ...(bias && { bias }),
     ...(sinkLogits && { sink: tf.reshape(sinkLogits, [1, sizes.Hq, 1, 1]) }),

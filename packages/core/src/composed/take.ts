@@ -9,10 +9,10 @@ export type Box = readonly [Span, Span, Span, Span];
 /**
  * The part of x inside the box: x itself where that is all of it.
  *
- * @param x float32 of rank 4; an axis of size 1 broadcasts, and stays
+ * @param x float32 of rank 4; an axis of size 1 broadcasts, and stays, unless its span is empty
  */
 export function take(x: tf.Tensor4D, box: Box): tf.Tensor4D {
-  const spans = box.map((span, axis) => (x.shape[axis] === 1 ? ([0, 1] as Span) : span));
+  const spans = box.map((span, axis) => (x.shape[axis] === 1 && span[0] < span[1] ? ([0, 1] as Span) : span));
   const shape = spans.map(([from, to]) => to - from) as [number, number, number, number];
   if (shape.every((size, axis) => size === x.shape[axis])) return x;
   const begin = spans.map(([from]) => from) as [number, number, number, number];

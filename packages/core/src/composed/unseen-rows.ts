@@ -40,7 +40,7 @@ export function withoutUnseenRows(
 
 /** Which pairs are visible, as a tensor: [1 | B, 1 | Hq, Sq, Skv] bool. */
 function visiblePairs(plan: MaskPlan, Skv: number, bias: tf.Tensor4D | undefined): tf.Tensor4D {
-  const masks: tf.Tensor[] = [pairsOfSpans(plan, Skv), ...plan.dense.map((mask) => tf.cast(mask, 'bool'))];
+  const masks: tf.Tensor[] = [pairsOfSpans(plan, Skv), ...plan.dense.map(isTrue)];
   if (bias) masks.push(tf.notEqual(bias, -Infinity));
   return masks.reduce((all, mask) => tf.logicalAnd(all, mask)) as tf.Tensor4D;
 }
@@ -55,6 +55,11 @@ function pairsOfSpans(plan: MaskPlan, Skv: number): tf.Tensor4D {
     }
   }
   return tf.tensor4d(visible, [B, H, Sq, Skv], 'bool');
+}
+
+/** Bool of 0 and 1 only: on wasm a cast to bool keeps any number. */
+export function isTrue(mask: tf.Tensor): tf.Tensor {
+  return tf.notEqual(tf.cast(mask, 'int32'), 0);
 }
 
 function zeroUnless(condition: tf.Tensor, x: tf.Tensor4D): tf.Tensor4D {
