@@ -2,8 +2,8 @@ import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
 import { attend } from './attend';
 import { composed } from './composed/composed';
-import { take } from './composed/take';
 import { causal } from './masks/causal';
+import { take } from './take';
 import { emptyOnHeap, floatsOnHeap, guardAllocations, hasWasmHeap } from './wasm-heap';
 
 const onWasm = it.skipIf(process.env.POLYHEAD_BACKEND !== 'wasm'); // the other backends have no such heap

@@ -5,11 +5,11 @@
 import * as tf from '@tensorflow/tfjs-core';
 import type { MaskPlan } from '../mask';
 import { eachRowOfPlan } from '../mask-plan';
+import { take, whole } from '../take';
 import type { PairIndices } from './block-tables';
 import type { Block } from './blocks';
 import { lookup } from './distance-lookup';
 import type { Prepared } from './prepare';
-import { take, whole } from './take';
 
 /** Broadcasts to [b, h, rows, keys], or to [b, h, rows, keys + 1] with a sink key; absent where nothing is added. */
 export interface AddedToScores {

@@ -1,5 +1,6 @@
 // The gradient over all blocks of a call: scores are computed again, so that none outlives its block.
 import * as tf from '@tensorflow/tfjs-core';
+import { take, whole } from '../take';
 import { blockTensors, type SharedByHeads, sharedByHeads } from './block-tensors';
 import { type Block, type Join, overBlocks } from './blocks';
 import { accumulate } from './distance-lookup';
@@ -7,7 +8,6 @@ import { attentionGradient, attentionWeights, type ResultGradients } from './for
 import { type Outcome, spread } from './forward';
 import type { Differentiable } from './inputs';
 import type { Prepared } from './prepare';
-import { take, whole } from './take';
 
 type Gradients = { readonly [name in keyof Differentiable]?: tf.Tensor4D };
 

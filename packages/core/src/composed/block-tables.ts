@@ -2,11 +2,11 @@
 import * as tf from '@tensorflow/tfjs-core';
 import type { Span } from '../mask';
 import type { DistanceIndex, Positions } from '../position';
+import { take, whole } from '../take';
 import type { Block } from './blocks';
 import { type PairIndex, pairIndex } from './distance-lookup';
 import type { Prepared } from './prepare';
 import type { BlockTables } from './relative-terms';
-import { take, whole } from './take';
 
 export interface PreparedTable {
   readonly table: tf.Tensor4D; // [1, 1 | Hq, R, D]; of biases [1, Hq, 1, R]

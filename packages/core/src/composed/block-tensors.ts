@@ -2,13 +2,13 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { dropoutKeeps, dropoutRow } from '../dropout';
 import type { Span } from '../mask';
+import { take, whole } from '../take';
 import { positionsOf } from '../token-positions';
 import { type AddedToScores, addedToScores, hasSinkKey } from './added-to-scores';
 import { blockTables, type PairIndices, pairIndices } from './block-tables';
 import type { Block } from './blocks';
 import type { BlockTensors } from './formula';
 import type { Prepared } from './prepare';
-import { take, whole } from './take';
 
 /** What the blocks of all heads of some rows have in common. */
 export interface SharedByHeads extends AddedToScores {

@@ -2,6 +2,7 @@
 // Where a position method gives tables, their terms stand beside those of queries, keys and values.
 import * as tf from '@tensorflow/tfjs-core';
 import { times, timesTransposed, transposedTimes } from '../multiply';
+import { take } from '../take';
 import {
   type BlockTables,
   tableOutput,
@@ -9,7 +10,6 @@ import {
   tableProducts,
   tableProductsGradient,
 } from './relative-terms';
-import { take } from './take';
 
 /** The tensors of a block. `keys` counts the sink key where there is one. */
 export interface BlockTensors {

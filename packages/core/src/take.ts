@@ -1,7 +1,7 @@
 // A box cut out of a tensor, axes of size 1 left as they are.
 import * as tf from '@tensorflow/tfjs-core';
-import type { Span } from '../mask';
-import { emptyOnHeap, hasWasmHeap, viewsOnHeap } from '../wasm-heap';
+import type { Span } from './mask';
+import { emptyOnHeap, hasWasmHeap, viewsOnHeap } from './wasm-heap';
 
 /** One span for each axis. */
 export type Box = readonly [Span, Span, Span, Span];

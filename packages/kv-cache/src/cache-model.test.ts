@@ -1,0 +1,272 @@
+// Random sequences of all that a cache can do, beside arrays that do the same.
+import { expectSameMemory, memoryNow, useOpaqueBackend } from '@polyhead/conformance';
+import { isAttentionError, type StoredKeyValue, type TokenPositions } from '@polyhead/core';
+import * as tf from '@tensorflow/tfjs-core';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { GrowingCache, predictCacheBytes, StaticCache } from './index';
+import type { RowCache } from './row-cache';
+
+const shape = { batch: 2, heads: 2, keySize: 3, valueSize: 2 };
+const capacity = 7;
+const runs = process.env.POLYHEAD_LONG ? 50_000 : 2_000;
+
+interface Token {
+  readonly id: number; // NaN: a row of NaN
+  readonly position: number;
+}
+
+type Entries = readonly (readonly Token[])[]; // [B][tokens]
+
+/** One cache, and what it must hold. */
+interface Scene {
+  readonly cache: RowCache;
+  readonly capacity: number;
+  entries: Entries;
+  nextId: number;
+  stale?: (() => void) | undefined; // the commit of a stage that nobody committed
+}
+
+const countsOf = (most: number) => fc.tuple(fc.nat(most), fc.nat(most));
+
+const stages = fc.record({
+  action: fc.constant('stage' as const),
+  counts: countsOf(3),
+  padding: fc.nat(1),
+  positions: fc.constantFrom('counted', 'counted', 'start', 'starts', 'each', 'each for all'),
+  first: fc.tuple(fc.integer({ min: -3, max: 9 }), fc.integer({ min: -3, max: 9 })),
+  end: fc.constantFrom('commit', 'commit', 'commit', 'leave', 'leave NaN', 'stage again', 'commit twice'),
+});
+const faults = fc.record({
+  action: fc.constant('misfit' as const),
+  fault: fc.constantFrom('batch', 'size', 'dtype', 'lengths', 'length of values'),
+});
+const crops = fc.record({ action: fc.constant('crop' as const), lengths: countsOf(capacity) });
+const others = fc.record({ action: fc.constantFrom('reset' as const, 'read' as const) });
+const actions = fc.oneof(
+  { weight: 8, arbitrary: stages },
+  { weight: 2, arbitrary: crops },
+  { weight: 1, arbitrary: faults },
+  { weight: 1, arbitrary: others },
+);
+
+type Action = typeof actions extends fc.Arbitrary<infer T> ? T : never;
+type Stage = Extract<Action, { action: 'stage' }>;
+
+function perform(scene: Scene, action: Action): void {
+  if (action.action === 'stage') stage(scene, action);
+  else if (action.action === 'misfit') misfit(scene, action.fault);
+  else if (action.action === 'crop') crop(scene, action.lengths);
+  else if (action.action === 'reset') {
+    scene.cache.reset();
+    scene.entries = [[], []];
+    expectStale(scene);
+  } else expectStored(scene.cache.read(), scene.entries);
+  expectState(scene);
+}
+
+function stage(scene: Scene, { counts, padding, positions, first, end }: Stage): void {
+  const { cache, entries } = scene;
+  const S = Math.max(...counts) + padding;
+  const given = givenPositions(positions, first, S);
+  const added = counts.map((count, b) =>
+    Array.from({ length: count }, (_, i) => ({
+      id: end === 'leave NaN' ? Number.NaN : scene.nextId++,
+      position: given ? positionAt(given, b, i, S) : nextPositionOf(entries[b]!) + i,
+    })),
+  );
+  const rows = { ...rowsOf(added, S), lengths: counts, ...(given && { positions: given }) };
+  const extended = entries.map((tokens, b) => [...tokens, ...added[b]!]);
+  if (extended.some((tokens) => tokens.length > scene.capacity)) {
+    expectRefused(() => cache.stage(rows));
+    return;
+  }
+  const staged = cache.stage(rows);
+  expectStale(scene);
+  expectStored(staged.stored, extended);
+  expectState(scene); // still as it was
+  if (end === 'leave' || end === 'leave NaN') {
+    scene.stale = staged.commit;
+    return;
+  }
+  if (end === 'stage again') {
+    cache.stage(rows);
+    expectRefused(staged.commit);
+    return;
+  }
+  staged.commit();
+  scene.entries = extended;
+  if (end === 'commit twice') expectRefused(staged.commit);
+}
+
+function givenPositions(
+  kind: Stage['positions'],
+  first: readonly [number, number],
+  S: number,
+): TokenPositions | undefined {
+  const each = (count: number) => Int32Array.from({ length: count }, (_, i) => first[i % 2]! + i * i);
+  if (kind === 'start') return { start: [first[0]] };
+  if (kind === 'starts') return { start: first };
+  if (kind === 'each') return { each: each(2 * S) };
+  if (kind === 'each for all') return { each: each(S) };
+  return undefined;
+}
+
+function positionAt(positions: TokenPositions, b: number, i: number, S: number): number {
+  if ('start' in positions) return positions.start[positions.start.length === 1 ? 0 : b]! + i;
+  return positions.each[positions.each.length === S ? i : b * S + i]!;
+}
+
+const nextPositionOf = (tokens: readonly Token[]) => (tokens.at(-1)?.position ?? -1) + 1;
+
+/** Key and value of tokens, NaN where there is none. */
+function rowsOf(entries: Entries, S: number) {
+  const tensor = (size: number, sign: number) =>
+    tf.tensor4d(numbersOf(entries, S, [size, sign, Number.NaN]), [2, 2, S, size]);
+  return { key: tensor(3, 1), value: tensor(2, -1) };
+}
+
+/** [B, H, S, size] */
+function numbersOf(
+  entries: Entries,
+  S: number,
+  [size, sign, padding]: readonly [number, number, number],
+): Float32Array {
+  const numbers = new Float32Array(2 * 2 * S * size).fill(padding);
+  entries.forEach((tokens, b) => {
+    for (let h = 0; h < 2; h++) {
+      tokens.forEach(({ id }, i) => {
+        for (let n = 0; n < size; n++)
+          numbers[((b * 2 + h) * S + i) * size + n] = sign * (id * 8 + h * 4 + n);
+      });
+    }
+  });
+  return numbers;
+}
+
+function misfit({ cache }: Scene, fault: string): void {
+  const { key, value } = rowsOf([[], []], 2);
+  const wrong: Record<string, Parameters<RowCache['stage']>[0]> = {
+    batch: { key: tf.zeros([1, 2, 2, 3]), value },
+    size: { key, value: key },
+    dtype: { key: tf.cast(key, 'int32'), value },
+    lengths: { key, value, lengths: [3, 1] },
+    'length of values': { key, value: tf.zeros([2, 2, 3, 2]) },
+  };
+  expectRefused(() => cache.stage(wrong[fault]!));
+}
+
+function crop(scene: Scene, lengths: readonly [number, number]): void {
+  const { cache, entries } = scene;
+  if (entries.some((tokens, b) => lengths[b]! > tokens.length)) {
+    expectRefused(() => cache.crop(lengths));
+    return;
+  }
+  cache.crop(lengths);
+  scene.entries = entries.map((tokens, b) => tokens.slice(0, lengths[b]!));
+  expectStale(scene);
+}
+
+function expectStale(scene: Scene): void {
+  if (scene.stale) expectRefused(scene.stale);
+  scene.stale = undefined;
+}
+
+function expectRefused(use: () => unknown): void {
+  try {
+    use();
+  } catch (error) {
+    if (isAttentionError(error)) return;
+    throw error;
+  }
+  throw new Error('was not refused');
+}
+
+function expectState({ cache, entries, capacity: room }: Scene): void {
+  const lengths = entries.map((tokens) => tokens.length);
+  expectEqual('lengths', cache.lengths, lengths);
+  expectEqual('nextOrder', cache.nextOrder, lengths);
+  expectEqual('nextPosition', cache.nextPosition, entries.map(nextPositionOf));
+  const bytes =
+    room === capacity
+      ? predictCacheBytes(shape, 'static', room)
+      : predictCacheBytes(shape, 'growing', lengths);
+  expectEqual('byteSize', [cache.byteSize], [bytes]);
+}
+
+/** Both ways to read: rows as they lie, and as tensors. */
+function expectStored(stored: StoredKeyValue, entries: Entries): void {
+  const S = Math.max(...entries.map((tokens) => tokens.length));
+  expectEqual(
+    'stored.lengths',
+    stored.lengths,
+    entries.map((tokens) => tokens.length),
+  );
+  entries.forEach((tokens, b) => {
+    const known = tokens.map((_, i) => positionAt(stored.positions, b, i, S));
+    expectEqual(
+      'stored.positions',
+      known,
+      tokens.map(({ position }) => position),
+    );
+  });
+  const { key, value } = stored.materialise();
+  expectEqual('key', key.dataSync(), numbersOf(entries, S, [3, 1, 0]));
+  expectEqual('value', value.dataSync(), numbersOf(entries, S, [2, -1, 0]));
+  expectEqual('rows of key', asTheyLie(stored, 'key', S), numbersOf(entries, S, [3, 1, 0]));
+  expectEqual('rows of value', asTheyLie(stored, 'value', S), numbersOf(entries, S, [2, -1, 0]));
+}
+
+function asTheyLie(stored: StoredKeyValue, name: 'key' | 'value', S: number): Float32Array {
+  const size = stored[`${name}Size`];
+  const numbers = new Float32Array(2 * 2 * S * size);
+  for (const part of stored.parts) {
+    const data = part[name].data.dataSync();
+    for (let b = 0; b < 2; b++) {
+      const [first = 0, count = 0] = part.runs(b);
+      for (let h = 0; h < 2; h++) {
+        const row = first + h * part.headStride;
+        numbers.set(data.subarray(row * size, (row + count) * size), (b * 2 + h) * S * size);
+      }
+    }
+  }
+  return numbers;
+}
+
+function expectEqual(name: string, actual: ArrayLike<number>, expected: ArrayLike<number>): void {
+  const same = (i: number) =>
+    actual[i] === expected[i] || (Number.isNaN(actual[i]) && Number.isNaN(expected[i]));
+  if (actual.length === expected.length && Array.from(expected, (_, i) => same(i)).every(Boolean)) return;
+  throw new Error(`${name}: ${Array.from(actual)}, not ${Array.from(expected)}`);
+}
+
+function checkSequences(create: () => Pick<Scene, 'cache' | 'capacity'>, numRuns: number): void {
+  const property = fc.property(fc.array(actions, { minLength: 2, maxLength: 12 }), (sequence) => {
+    const before = memoryNow();
+    const scene: Scene = { ...create(), entries: [[], []], nextId: 1 };
+    for (const action of sequence) tf.tidy(() => perform(scene, action));
+    tf.tidy(() => expectStored(scene.cache.read(), scene.entries));
+    scene.cache.dispose();
+    expectSameMemory(before);
+  });
+  fc.assert(property, { seed: 20_250, numRuns });
+}
+
+const kinds: [string, () => Pick<Scene, 'cache' | 'capacity'>][] = [
+  ['GrowingCache', () => ({ cache: new GrowingCache(shape), capacity: Number.POSITIVE_INFINITY })],
+  ['StaticCache', () => ({ cache: new StaticCache(shape, { capacity }), capacity })],
+];
+
+describe.each(kinds)('%s', (_, create) => {
+  it('does what arrays do, in any sequence', () => checkSequences(create, runs), 600_000);
+});
+
+describe.each(kinds)('%s where tensors cannot be reached', (_, create) => {
+  let back: () => Promise<void>;
+  beforeAll(async () => {
+    back = await useOpaqueBackend();
+  });
+  afterAll(() => back());
+
+  it('does what arrays do, in any sequence', () => checkSequences(create, runs / 10), 600_000);
+});

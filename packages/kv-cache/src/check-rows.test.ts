@@ -1,0 +1,65 @@
+import { isAttentionError } from '@polyhead/core';
+import * as tf from '@tensorflow/tfjs-core';
+import { describe, expect, it } from 'vitest';
+import { checkLengths, checkRows } from './check-rows';
+
+const shape = { batch: 2, heads: 3, keySize: 5, valueSize: 4 };
+const zeros = (...size: [number, number, number, number]) => tf.zeros<tf.Rank.R4>(size);
+
+const check =
+  (given: () => object = () => ({})) =>
+  () =>
+    checkRows('cache.stage', shape, { key: zeros(2, 3, 6, 5), value: zeros(2, 3, 6, 4), ...given() });
+
+describe('checkRows', () => {
+  it('gives the number of new tokens of each batch entry', () => {
+    expect(check()()).toEqual([6, 6]);
+    expect(check(() => ({ lengths: [0, 6] }))()).toEqual([0, 6]);
+    expect(check(() => ({ positions: { start: [-3] } }))()).toEqual([6, 6]);
+    expect(check(() => ({ positions: { each: new Int32Array(6) } }))()).toEqual([6, 6]);
+    expect(check(() => ({ positions: { each: new Int32Array(12) } }))()).toEqual([6, 6]);
+  });
+
+  it.each([
+    [
+      'another batch',
+      () => ({ key: zeros(1, 3, 6, 5) }),
+      /key must fit the cache: \[2, 3, S, 5\]\n {2}key {2}\[1, 3, 6, 5\]/,
+    ],
+    ['other heads', () => ({ key: zeros(2, 2, 6, 5) }), /key must fit/],
+    [
+      'another size of values',
+      () => ({ value: zeros(2, 3, 6, 5) }),
+      /value must fit the cache: \[2, 3, S, 4\]/,
+    ],
+    ['another number of values', () => ({ value: zeros(2, 3, 5, 4) }), /value must have the length of key/],
+    ['another dtype', () => ({ key: tf.zeros([2, 3, 6, 5], 'int32') }), /key must be float32/],
+    ['another rank', () => ({ key: tf.zeros([3]) }), /key must have rank 4/],
+    ['too few lengths', () => ({ lengths: [3] }), /lengths must have one number for each batch entry/],
+    [
+      'lengths beyond the rows',
+      () => ({ lengths: [6, 7] }),
+      /lengths must not go beyond the tokens there are/,
+    ],
+    ['broken lengths', () => ({ lengths: [0.5, 1] }), /lengths must be whole numbers of at least 0/],
+    ['too many starts', () => ({ positions: { start: [0, 0, 0] } }), /positions.start must have one number/],
+    ['broken starts', () => ({ positions: { start: [0.5] } }), /positions must be whole numbers/],
+    [
+      'too few positions',
+      () => ({ positions: { each: new Int32Array(5) } }),
+      /positions.each must be \[S\] or \[B, S\]/,
+    ],
+  ])('names %s', (_, given, message) => {
+    expect(check(given)).toThrow(message);
+    expect(check(given)).toThrow(expect.toSatisfy(isAttentionError));
+  });
+});
+
+describe('checkLengths', () => {
+  it('lets nothing but what is there be kept', () => {
+    expect(() => checkLengths('cache.crop', [3, 0], [3, 1])).not.toThrow();
+    expect(() => checkLengths('cache.crop', [3, 2], [3, 1])).toThrow(/crop: lengths must not go beyond/);
+    expect(() => checkLengths('cache.crop', [-1, 0], [3, 1])).toThrow(/whole numbers of at least 0/);
+    expect(() => checkLengths('cache.crop', [0], [3, 1])).toThrow(/one number for each batch entry/);
+  });
+});

@@ -1,0 +1,134 @@
+// Batches of sequences of unequal lengths: each gives what it gives alone. Padding is NaN throughout.
+import { expectClose, samplePositions, toHost } from '@polyhead/conformance';
+import {
+  type Attention,
+  allOf,
+  causal,
+  type LayerCall,
+  leftPadding,
+  type Mask,
+  slidingWindow,
+  type TokenPositions,
+} from '@polyhead/core';
+import { GroupedQueryAttention } from '@polyhead/grouped-query';
+import { MultiHeadAttention } from '@polyhead/multi-head';
+import * as tf from '@tensorflow/tfjs-core';
+import { describe, it } from 'vitest';
+import { GrowingCache, StaticCache } from './index';
+import type { RowCache } from './row-cache';
+
+const [B, E] = [3, 12];
+const config = { embedDim: E, numHeads: 6, headDim: 5, valueHeadDim: 4, seed: 2 };
+
+const layers: [string, () => Attention][] = [
+  ['MultiHeadAttention', () => new MultiHeadAttention(config, { position: samplePositions(6) })],
+  [
+    'GroupedQueryAttention',
+    () => new GroupedQueryAttention({ ...config, numKeyValueHeads: 2 }, { position: samplePositions(6) }),
+  ],
+];
+
+const caches: [string, (layer: Attention) => RowCache][] = [
+  ['GrowingCache', (layer) => new GrowingCache(layer.cacheShape(B))],
+  ['StaticCache', (layer) => new StaticCache(layer.cacheShape(B), { capacity: 12 })],
+];
+
+const masks: [string, Mask][] = [
+  ['causal', causal()],
+  ['window', slidingWindow({ left: 2, right: 0 })],
+];
+
+/** Tokens of each sequence, more than any test takes. */
+const sequences = () => tf.randomNormal<tf.Rank.R3>([B, 12, E], 0, 1, 'float32', 3);
+
+/** Feeds sequences to a layer chunk by chunk, and gathers the outputs of what is no padding. */
+class Batch {
+  private readonly all = sequences();
+  private readonly taken: number[] = Array(B).fill(0);
+  private readonly outputs: tf.Tensor2D[][] = Array.from({ length: B }, () => []);
+
+  constructor(
+    private readonly layer: Attention,
+    private readonly call: LayerCall,
+  ) {}
+
+  /** The next `counts[b]` tokens of each, in a chunk of S with the padding at one side. */
+  take(
+    counts: readonly number[],
+    S: number,
+    { padding, ...more }: { padding: 'left' | 'right' } & LayerCall,
+  ): void {
+    const first = counts.map((count) => (padding === 'left' ? S - count : 0));
+    const entries = counts.map((count, b) => {
+      const real = tf.slice(this.all, [b, this.taken[b]!, 0], [1, count, E]);
+      const around = [first[b]!, S - count - first[b]!].map((n) =>
+        tf.fill<tf.Rank.R3>([1, n, E], Number.NaN),
+      );
+      const pieces = [around[0]!, real, around[1]!].filter((piece) => piece.size > 0);
+      return pieces.length > 1 ? tf.concat(pieces, 1) : pieces[0]!;
+    });
+    const { output } = this.layer.apply({ query: tf.concat(entries, 0) }, { ...this.call, ...more });
+    counts.forEach((count, b) => {
+      this.taken[b]! += count;
+      const real = tf.slice(output, [b, first[b]!, 0], [1, count, E]);
+      if (count > 0) this.outputs[b]!.push(tf.reshape(real, [count, E]));
+    });
+  }
+
+  /** Each sequence alone, in one pass. */
+  expectAlone(mask: Mask): void {
+    this.taken.forEach((count, b) => {
+      const query = tf.slice(this.all, [b, 0, 0], [1, count, E]);
+      const { output } = this.layer.apply({ query }, { mask });
+      expectClose({
+        actual: { output: toHost(tf.concat(this.outputs[b]!, 0)) },
+        expected: { output: toHost(output) },
+      });
+    });
+  }
+}
+
+describe.each(layers)('%s', (_, createLayer) => {
+  describe.each(caches)('with a %s', (__, cacheOf) => {
+    const run = (use: (layer: Attention, cache: RowCache) => void) => {
+      const layer = createLayer();
+      const cache = cacheOf(layer);
+      use(layer, cache);
+      cache.dispose();
+      layer.dispose();
+    };
+
+    it.each(masks)('takes right-padded chunks: %s', (___, mask) =>
+      run((layer, cache) => {
+        const batch = new Batch(layer, { mask, cache });
+        const take = (lengths: readonly number[], S: number) =>
+          batch.take(lengths, S, { padding: 'right', lengths });
+        take([3, 5, 1], 5);
+        batch.take([1, 1, 1], 1, { padding: 'right' });
+        take([1, 3, 2], 4);
+        take([0, 1, 0], 1); // two sequences have ended
+        batch.take([1, 1, 1], 1, { padding: 'right' });
+        batch.expectAlone(mask);
+      }),
+    );
+
+    const paddings = [2, 0, 4];
+    const positions: [string, TokenPositions][] = [
+      ['counted from before 0', { start: paddings.map((n) => -n) }],
+      ['given one by one', { each: Int32Array.of(0, 0, 0, 1, 2, 0, 1, 2, 3, 4, 0, 0, 0, 0, 0) }],
+    ];
+
+    it.each(positions)('takes left-padded prompts, positions %s', (___, given) =>
+      run((layer, cache) => {
+        for (const [, mask] of masks) {
+          const batch = new Batch(layer, { mask: allOf(mask, leftPadding(paddings)), cache });
+          batch.take([3, 5, 1], 5, { padding: 'left', positions: [given] });
+          for (let step = 0; step < 3; step++) batch.take([1, 1, 1], 1, { padding: 'right' });
+          batch.take([2, 2, 2], 2, { padding: 'right' });
+          batch.expectAlone(mask);
+          cache.reset();
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,66 @@
+import { type CacheShape, checkSizes, ShapeError } from '@polyhead/core';
+import * as tf from '@tensorflow/tfjs-core';
+import { assembleRows, type KeyValueRows, type KeyValueSource } from './assemble-rows';
+import { copyRows } from './copy-rows';
+import { emptyRows, reachesFloats } from './floats';
+import { RowCache } from './row-cache';
+import { equalRoom } from './row-layout';
+
+/**
+ * Holds up to `capacity` tokens in each batch entry, allocated once.
+ *
+ * @example
+ * const cache = new StaticCache(attention.cacheShape(1), { capacity: 512 });
+ * const { output } = attention.apply({ query: token }, { mask: causal(), cache });
+ */
+export class StaticCache extends RowCache {
+  readonly capacity: number;
+
+  /**
+   * @throws ConfigError for sizes that cannot be
+   * @throws UnsupportedError where memory does not suffice
+   */
+  constructor(shape: CacheShape, { capacity }: { readonly capacity: number }) {
+    super('StaticCache', shape);
+    checkSizes(this.name, { capacity });
+    this.capacity = capacity;
+    const { keySize, valueSize } = this.shape;
+    const layout = equalRoom(this.shape, capacity);
+    const { rows } = layout;
+    this.hold({
+      ...tf.tidy(() => ({ key: emptyRows(rows, keySize), value: emptyRows(rows, valueSize) })),
+      layout,
+    });
+  }
+
+  /** How the current backend adds tokens: a row at its place, or the whole cache anew. */
+  get writes(): 'in place' | 'by copy' {
+    return reachesFloats() ? 'in place' : 'by copy';
+  }
+
+  protected override checkRoom(counts: readonly number[]): void {
+    const { capacity, lengths } = this;
+    if (counts.every((count, b) => lengths[b]! + count <= capacity)) return;
+    throw new ShapeError(`${this.name}.stage`, 'rows must fit into the capacity', {
+      capacity,
+      lengths,
+      'rows asked': counts,
+    });
+  }
+
+  protected override extended(newRows: KeyValueSource): KeyValueRows {
+    const { lengths } = this;
+    const rows = this.rows!;
+    if (!reachesFloats())
+      return assembleRows(this.shape, [{ ...rows, counts: lengths }, newRows], rows.layout);
+    // Slots behind the last token are free: what is written there shows only once it is committed.
+    for (const name of ['key', 'value'] as const) {
+      copyRows({ ...newRows, data: newRows[name] }, { data: rows[name], layout: rows.layout, at: lengths });
+    }
+    return rows;
+  }
+
+  protected override cropped(): KeyValueRows {
+    return this.rows!;
+  }
+}
