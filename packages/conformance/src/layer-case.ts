@@ -20,6 +20,7 @@ export interface LayerConfig extends OracleLayerConfig {
   readonly dropout?: number;
   readonly seed?: number;
   readonly numMemoryKeyValues?: number;
+  readonly learnedSinks?: boolean;
 }
 
 /** What is asked of a layer. Without `Skv` it attends to itself. */

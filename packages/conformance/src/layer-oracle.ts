@@ -1,7 +1,8 @@
 // A layer by its definition, in doubles: project, split, attend, merge, project.
 //
-//   head_h = attention(X_q W^Q_h, [X_k W^K_h; memory keys], [X_v W^V_h; memory values])
-//   output = concat(head_1 … head_H) W^O
+//   head_h = attention(norm(X_q W^Q_h), [norm(X_k W^K_h); memory keys], [X_v W^V_h; memory values])
+//   output = (concat(head_1 … head_H) · sigmoid(X_q W^G)) W^O
+import type { QueryKeyNorm } from '@polyhead/core';
 import { tabulate } from './inputs';
 import { attentionOracle, entryAt, type HostTensor, type OracleInputs, type Sizes } from './oracle';
 
@@ -12,6 +13,8 @@ export interface OracleLayerConfig {
   readonly scale?: number;
   readonly softcap?: number;
   readonly addZeroAttention?: boolean;
+  readonly queryKeyNorm?: QueryKeyNorm;
+  readonly outputGate?: 'number' | 'head';
 }
 
 export interface LayerOracleInputs extends Pick<OracleInputs, 'isVisible' | 'bias'> {
@@ -35,7 +38,7 @@ export function layerOracle(inputs: LayerOracleInputs): LayerOracleResult {
   const { config, weights, query, key = query, value = key, isVisible, bias } = inputs;
   const { numHeads, numKeyValueHeads = numHeads, scale, softcap = 0 } = config;
   const projected = (name: string, x: HostTensor, heads: number) =>
-    splitHeads(project(x, weights, name), heads);
+    splitHeads(normalised(project(x, weights, name), name, { ...inputs, heads }), heads);
   const q = projected('query', query, numHeads); // [B, Hq, Sq, D]
   const k = withMemory(projected('key', key, numKeyValueHeads), inputs, 'memory/key'); // [B, Hkv, Skv + M, D]
   const v = withMemory(projected('value', value, numKeyValueHeads), inputs, 'memory/value');
@@ -50,11 +53,45 @@ export function layerOracle(inputs: LayerOracleInputs): LayerOracleResult {
     value: v.data,
     softcap,
     ...(scale !== undefined && { scale }),
+    ...(weights['sinks/logits'] && { sinkLogits: weights['sinks/logits'].data }),
     isVisible: (b, h, i, j) => isMemory(j) || isVisible?.(b, h, i, j) !== false,
     ...(bias && { bias: tabulate([B, Hq, Sq, Skv], (...at) => (isMemory(at[3]!) ? 0 : entryAt(bias, at))) }),
   });
-  const merged = mergeHeads({ shape: [B, Hq, Sq, Dv], data: output });
-  return { ...rest, headOutputs: output, output: project(merged, weights, 'output').data };
+  const gated = gatedHeads({ shape: [B, Hq, Sq, Dv], data: output }, inputs);
+  return { ...rest, headOutputs: gated.data, output: project(mergeHeads(gated), weights, 'output').data };
+}
+
+/** Each head's numbers, or all of a token's, made of one size: [B, S, H * N]. */
+function normalised(
+  x: HostTensor,
+  name: string,
+  { config, weights, heads }: LayerOracleInputs & { readonly heads: number },
+): HostTensor {
+  const { queryKeyNorm: norm } = config;
+  if (!norm || name === 'value') return x;
+  const { kind, epsilon = 1e-6, over = 'head' } = norm;
+  const width = x.shape[2]! / (over === 'all' ? 1 : heads);
+  const [gain, offset] = ['gain', 'offset'].map((part) => weights[`${name}/${part}`]?.data);
+  const data = x.data.map((value, at) => {
+    const numbers = x.data.subarray(at - (at % width), at - (at % width) + width);
+    const sumOf = (f: (n: number) => number) => numbers.reduce((sum, n) => sum + f(n), 0);
+    const mean = kind === 'layer' ? sumOf((n) => n) / width : 0;
+    const squares = sumOf((n) => (n - mean) ** 2) / (kind === 'l2' ? 1 : width);
+    return (
+      ((value - mean) / Math.sqrt(squares + epsilon)) * (gain?.[at % width] ?? 1) +
+      (offset?.[at % width] ?? 0)
+    );
+  });
+  return { shape: x.shape, data };
+}
+
+/** Heads [B, H, S, Dv] times a sigmoid of the query: of each number, or one of each head. */
+function gatedHeads(heads: HostTensor, { config, weights, query }: LayerOracleInputs): HostTensor {
+  if (!config.outputGate) return heads;
+  const gates = splitHeads(project(query, weights, 'gate'), heads.shape[1]!); // [B, H, S, Dv | 1]
+  return tabulate(heads.shape as [number, number, number, number], (...at) => {
+    return entryAt(heads, at) / (1 + Math.exp(-entryAt(gates, at)));
+  });
 }
 
 /** x kernel + bias. */

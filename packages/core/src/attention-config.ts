@@ -1,6 +1,7 @@
 // What describes any layer with projected heads, and the sizes and variables that follow from it.
 import { checkKnownOptions, checkNumber, checkRate, checkSizes, checkSoftcap } from './check-config';
 import { ConfigError } from './errors';
+import type { QueryKeyNorm } from './normalise';
 import type { VariableShapes } from './weights';
 
 /** Plain JSON: it rebuilds a layer, but for its weights. A variant adds its own options. */
@@ -27,6 +28,15 @@ export interface AttentionConfig {
   readonly scale?: number;
   /** Scores are capped at ±softcap by tanh. Default: 0, off. */
   readonly softcap?: number;
+  /** Normalises queries and keys before positions rotate them. Default: not at all. */
+  readonly queryKeyNorm?: QueryKeyNorm;
+  /** A learned logit for each query head, which takes its share of every row and adds nothing. Default: false. */
+  readonly learnedSinks?: boolean;
+  /**
+   * Multiplies the heads' outputs by sigmoid(query gate), one gate for each number or one for each head (Qiu et al.
+   * 2025, 2505.06708). Default: no gate.
+   */
+  readonly outputGate?: 'number' | 'head';
   /** Same config, same start. Without it each layer starts differently. */
   readonly seed?: number;
 }
@@ -42,6 +52,9 @@ export interface AttentionSizes {
   readonly valueEmbedDim: number;
   readonly outputDim: number;
   readonly useBias: boolean;
+  readonly queryKeyNorm?: QueryKeyNorm;
+  readonly learnedSinks: boolean;
+  readonly outputGate?: 'number' | 'head';
 }
 
 const sharedOptions: readonly (keyof AttentionConfig)[] = [
@@ -56,6 +69,9 @@ const sharedOptions: readonly (keyof AttentionConfig)[] = [
   'dropout',
   'scale',
   'softcap',
+  'queryKeyNorm',
+  'learnedSinks',
+  'outputGate',
   'seed',
 ];
 
@@ -91,32 +107,73 @@ export function attentionSizes(
   const sizes = { headDim, valueHeadDim, keyEmbedDim, valueEmbedDim, outputDim };
   checkSizes(where, sizes);
   checkScores(where, config);
-  return { embedDim, numHeads, numKeyValueHeads, ...sizes, useBias };
+  checkExtras(where, config);
+  const { queryKeyNorm, learnedSinks = false, outputGate } = config;
+  return {
+    embedDim,
+    numHeads,
+    numKeyValueHeads,
+    ...sizes,
+    useBias,
+    learnedSinks,
+    ...(queryKeyNorm && { queryKeyNorm }),
+    ...(outputGate && { outputGate }),
+  };
 }
 
-function checkScores(where: string, { dropout, scale, softcap, seed, useBias }: AttentionConfig): void {
+function checkScores(where: string, { dropout, scale, softcap, seed }: AttentionConfig): void {
   if (dropout !== undefined) checkRate(where, 'dropout', dropout);
   if (softcap !== undefined) checkSoftcap(where, softcap);
   if (scale !== undefined) checkNumber(where, 'scale', scale, [() => true, 'a finite number']);
   if (seed !== undefined) checkNumber(where, 'seed', seed, [Number.isInteger, 'a whole number']);
-  if (useBias !== undefined && typeof useBias !== 'boolean') {
-    throw new ConfigError(where, 'useBias must be true or false', { useBias });
-  }
 }
 
-/** Shapes of the four projections, [in, out] and, with `useBias`, [out]. */
+function checkExtras(where: string, config: AttentionConfig): void {
+  const { queryKeyNorm, outputGate, useBias, learnedSinks } = config;
+  for (const [name, flag] of Object.entries({ useBias, learnedSinks })) {
+    if (flag === undefined || typeof flag === 'boolean') continue;
+    throw new ConfigError(where, `${name} must be true or false`, { [name]: flag });
+  }
+  checkOneOf(where, 'outputGate', outputGate, ['number', 'head']);
+  if (queryKeyNorm === undefined) return;
+  const { kind, epsilon = 0, over } = queryKeyNorm;
+  checkOneOf(where, 'queryKeyNorm.kind', kind ?? 'none', ['rms', 'layer', 'l2']);
+  checkOneOf(where, 'queryKeyNorm.over', over, ['head', 'all']);
+  checkNumber(where, 'queryKeyNorm.epsilon', epsilon, [(e) => e >= 0, 'a number of at least 0']);
+}
+
+function checkOneOf(where: string, name: string, value: string | undefined, known: readonly string[]): void {
+  if (value === undefined || known.includes(value)) return;
+  throw new ConfigError(where, `${name} must be one of ${known.join(', ')}`, { [name]: value });
+}
+
+/**
+ * Shapes of the projections, [in, out] and, with `useBias`, [out]; then of gains, offsets and sinks where the config has
+ * them.
+ */
 export function projectionShapes(sizes: AttentionSizes): VariableShapes {
   const { numHeads, numKeyValueHeads, headDim, valueHeadDim } = sizes;
-  const projections = {
+  const { outputGate } = sizes;
+  const gates = { number: numHeads * valueHeadDim, head: numHeads };
+  const projections: Record<string, readonly [number, number]> = {
     query: [sizes.embedDim, numHeads * headDim],
     key: [sizes.keyEmbedDim, numKeyValueHeads * headDim],
     value: [sizes.valueEmbedDim, numKeyValueHeads * valueHeadDim],
     output: [numHeads * valueHeadDim, sizes.outputDim],
-  } as const;
+    ...(outputGate && { gate: [sizes.embedDim, gates[outputGate]] as const }),
+  };
   const shapes: Record<string, readonly number[]> = {};
   for (const [name, shape] of Object.entries(projections)) {
     shapes[`${name}/kernel`] = shape;
     if (sizes.useBias) shapes[`${name}/bias`] = [shape[1]];
   }
-  return shapes;
+  return { ...shapes, ...normShapes(sizes), ...(sizes.learnedSinks && { 'sinks/logits': [numHeads] }) };
+}
+
+function normShapes({ queryKeyNorm: norm, headDim, ...sizes }: AttentionSizes): VariableShapes {
+  if (!norm || norm.kind === 'l2') return {};
+  const width = (heads: number) => [norm.over === 'all' ? heads * headDim : headDim];
+  const [query, key] = [width(sizes.numHeads), width(sizes.numKeyValueHeads)];
+  const offsets = { 'query/offset': query, 'key/offset': key };
+  return { 'query/gain': query, 'key/gain': key, ...(norm.kind === 'layer' && offsets) };
 }

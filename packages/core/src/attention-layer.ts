@@ -1,5 +1,5 @@
 // What variants with projected heads have in common; a variant adds its `apply`, which reads as its formula.
-import type * as tf from '@tensorflow/tfjs-core';
+import * as tf from '@tensorflow/tfjs-core';
 import type { HeadsCall } from './attend-heads';
 import type { AttentionConfig, AttentionSizes } from './attention-config';
 import { checkLayerCall, checkLayerInputs } from './check-layer';
@@ -8,6 +8,7 @@ import { mergeHeads, splitHeads } from './heads';
 import type { AttendResult } from './kernel';
 import type { CacheShape } from './key-value-cache';
 import type { Attention, LayerCall, LayerInputs, LayerParts, LayerResult, NamedVariable } from './layer';
+import { normalise } from './normalise';
 import { project } from './project';
 import { seedOf } from './seed';
 import { type Initialiser, type VariableShapes, Weights } from './weights';
@@ -70,10 +71,15 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
     return checkLayerInputs(this.name, inputs, this.shapes.sizes, call);
   }
 
-  /** [B, S, in] projected and split: [B, H, S, D]. */
+  /** [B, S, in] projected, split and, where the config says so, normalised: [B, H, S, D]. */
   protected heads(name: 'query' | 'key' | 'value', x: tf.Tensor3D): tf.Tensor4D {
-    const { numHeads, numKeyValueHeads } = this.shapes.sizes;
-    return splitHeads(this.project(name, x), name === 'query' ? numHeads : numKeyValueHeads);
+    const { numHeads, numKeyValueHeads, queryKeyNorm: norm } = this.shapes.sizes;
+    const split = (y: tf.Tensor3D) => splitHeads(y, name === 'query' ? numHeads : numKeyValueHeads);
+    const projected = this.project(name, x);
+    if (!norm || name === 'value') return split(projected);
+    const numbers = { gain: this.weights.find(`${name}/gain`), offset: this.weights.find(`${name}/offset`) };
+    if (norm.over === 'all') return split(normalise(projected, norm, numbers));
+    return normalise(split(projected), norm, numbers);
   }
 
   /** What `attendHeads` is told beside the heads: the options of the config and of the call. */
@@ -81,11 +87,13 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
     const { scale, softcap, dropout = 0 } = this.config;
     const { returns = [], kernel = this.parts.kernel ?? composed, training, ...options } = call;
     const { position } = this.parts;
+    const sinkLogits = this.weights.find('sinks/logits') as tf.Tensor1D | undefined;
     return {
       ...options,
       kernel,
       returns: returns.filter((name) => name !== 'headOutputs'),
       ...(position && { position }),
+      ...(sinkLogits && { sinkLogits }),
       ...(scale !== undefined && { scale }),
       ...(softcap !== undefined && { softcap }),
       ...(training &&
@@ -93,13 +101,29 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
     };
   }
 
-  /** The heads' outputs [B, H, Sq, Dv] merged and projected: [B, Sq, outputDim]. */
-  protected merged({ output: headOutputs, ...rest }: AttendResult, { returns = [] }: LayerCall): LayerResult {
+  /**
+   * The heads' outputs [B, H, Sq, Dv] gated, where the config says so, merged and projected: [B, Sq, outputDim].
+   *
+   * @param query [B, Sq, E], which the gate is computed from
+   */
+  protected merged(
+    { output: heads, ...rest }: AttendResult,
+    query: tf.Tensor3D,
+    call: LayerCall,
+  ): LayerResult {
+    const { returns = [] } = call;
+    const headOutputs = this.gated(heads, query);
     const output = this.project('output', mergeHeads(headOutputs));
     return { ...rest, output, ...(returns.includes('headOutputs') && { headOutputs }) };
   }
 
-  private project(name: 'query' | 'key' | 'value' | 'output', x: tf.Tensor3D): tf.Tensor3D {
+  private gated(heads: tf.Tensor4D, query: tf.Tensor3D): tf.Tensor4D {
+    if (!this.shapes.sizes.outputGate) return heads;
+    const gate = splitHeads(this.project('gate', query), this.shapes.sizes.numHeads); // [B, H, Sq, Dv | 1]
+    return tf.mul(heads, tf.sigmoid(gate));
+  }
+
+  private project(name: 'query' | 'key' | 'value' | 'output' | 'gate', x: tf.Tensor3D): tf.Tensor3D {
     return project(x, this.weights.get(`${name}/kernel`), this.weights.find(`${name}/bias`));
   }
 }

@@ -60,6 +60,7 @@ export { prefix } from './masks/prefix';
 export { segments } from './masks/segments';
 export { slidingWindow } from './masks/sliding-window';
 export { validLengths } from './masks/valid-lengths';
+export { normalise, type QueryKeyNorm } from './normalise';
 export type {
   DistanceIndex,
   DistanceTable,

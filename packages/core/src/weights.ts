@@ -21,7 +21,7 @@ export function countParameters(shapes: VariableShapes): number {
   return Object.values(shapes).reduce((total, shape) => total + shape.reduce((size, n) => size * n, 1), 0);
 }
 
-/** The variables of one layer. Biases, which are vectors, start at 0. */
+/** The variables of one layer. Kernels start from the initialiser, gains at 1, all other vectors at 0. */
 export class Weights {
   readonly variables: readonly NamedVariable[];
 
@@ -31,7 +31,8 @@ export class Weights {
     { seed, initialiser = glorotUniform }: { readonly seed: number; readonly initialiser?: Initialiser },
   ) {
     const start = (name: string, shape: readonly number[]) => {
-      const first = shape.length === 1 ? tf.zeros([...shape]) : initialiser(shape, seedOf(seed, name));
+      const vector = name.endsWith('/gain') ? tf.ones([...shape]) : tf.zeros([...shape]);
+      const first = shape.length === 1 ? vector : initialiser(shape, seedOf(seed, name));
       checkWeight(this.layer, name, first, shape);
       return { name, first };
     };

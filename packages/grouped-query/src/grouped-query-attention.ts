@@ -68,7 +68,7 @@ export class GroupedQueryAttention extends AttentionLayer<GroupedQueryConfig> {
         ...(key && { key: this.heads('key', key) }), // [B, Hkv, Skv, D]
         ...(value && { value: this.heads('value', value) }), // [B, Hkv, Skv, Dv]
       });
-      return this.merged(heads, call); // [B, Sq, outputDim]
+      return this.merged(heads, query, call); // [B, Sq, outputDim]
     });
   }
 }

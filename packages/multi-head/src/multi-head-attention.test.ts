@@ -125,6 +125,16 @@ describe('MultiHeadAttention', () => {
     [{ embedDim: 8, numHeads: 2, seed: 0.5 }, /seed must be a whole number/],
     [{ embedDim: 8, numHeads: 2, scale: Infinity }, /scale must be a finite number/],
     [{ embedDim: 8, numHeads: 2, softcap: -1 }, /softcap must be above 0/],
+    [
+      { embedDim: 8, numHeads: 2, queryKeyNorm: { kind: 'batch' } },
+      /queryKeyNorm.kind must be one of rms, layer, l2/,
+    ],
+    [
+      { embedDim: 8, numHeads: 2, queryKeyNorm: { kind: 'rms', epsilon: -1 } },
+      /queryKeyNorm.epsilon must be/,
+    ],
+    [{ embedDim: 8, numHeads: 2, outputGate: 'row' }, /outputGate must be one of number, head/],
+    [{ embedDim: 8, numHeads: 2, learnedSinks: 1 }, /learnedSinks must be true or false/],
     [{ embedDim: 8, numHeads: 2, numHead: 2 }, /known options only[\s\S]*unknown +\[numHead\]/],
     [{ embedDim: 8 }, /numHeads must be a whole number above 0/],
   ])('refuses the config %j', (config, message) => {

@@ -60,7 +60,7 @@ export class VariantAttention extends AttentionLayer<VariantConfig> {
         ...(key && { key: this.heads('key', key) }), // [B, H, Skv, D]
         ...(value && { value: this.heads('value', value) }), // [B, H, Skv, Dv]
       });
-      return this.merged(heads, call); // [B, Sq, outputDim]
+      return this.merged(heads, query, call); // [B, Sq, outputDim]
     });
   }
 }

@@ -16,6 +16,9 @@ export const commonOptions: readonly LayerOption[] = [
   'dropout',
   'scale',
   'softcap',
+  'queryKeyNorm',
+  'learnedSinks',
+  'outputGate',
 ];
 
 export interface Variant {

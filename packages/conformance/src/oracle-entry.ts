@@ -1,0 +1,10 @@
+// `@polyhead/conformance/oracle`: the oracle without the suite, for programs that run outside vitest.
+export { layerOracle } from './layer-oracle';
+export {
+  attentionOracle,
+  entryAt,
+  type HostTensor,
+  type OracleInputs,
+  type OracleResult,
+  type Sizes,
+} from './oracle';
