@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { documentExamples } from './scripts/document-examples.ts';
+import { documentExamples } from './scripts/document-examples';
 
 // Every package's tests and every example of the documents run once per backend, from source: no build needed.
 const backends = (process.env.POLYHEAD_BACKENDS ?? 'cpu,wasm').split(',');

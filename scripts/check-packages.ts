@@ -69,7 +69,7 @@ const libraryManifest: Rule = ({ path, manifest, library }) => {
       url: 'git+https://github.com/polyhead/polyhead.git',
       directory: path,
     },
-    files: ['dist', 'src', '!src/**/*.test.ts'],
+    files: ['dist', 'src', '!src/**/*.test.ts', '!src/fixtures'],
     publishConfig: { access: 'public' },
     scripts: {
       build: 'tsup --config ../../tsup.config.ts',
