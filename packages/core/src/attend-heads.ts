@@ -27,7 +27,8 @@ export interface HeadsCall extends Omit<AttendOptions, 'relative' | 'positions'>
  * @throws ConfigError, ShapeError, UnsupportedError as `attend` does
  */
 export function attendHeads(call: HeadsCall): AttendResult {
-  const { cross, cache, position, positions, lengths, kernel, query, key, value, ...options } = call;
+  const { cross, cache, positions, lengths, kernel, query, key, value, position: given, ...options } = call;
+  const position = cross && given?.selfOnly ? undefined : given;
   checkCache(call);
   return cleanTidy(() => {
     const at = positionsOfNewRows(call);

@@ -1,6 +1,8 @@
 // What describes any layer with projected heads, and the sizes and variables that follow from it.
-import { checkKnownOptions, checkNumber, checkRate, checkSizes, checkSoftcap } from './check-config';
+import { checkNumber, checkRate, checkSizes, checkSoftcap } from './check-config';
+import { checkScale } from './check-options';
 import { ConfigError } from './errors';
+import { given } from './given';
 import type { QueryKeyNorm } from './normalise';
 import type { VariableShapes } from './weights';
 
@@ -86,8 +88,11 @@ export function attentionSizes(
   config: AttentionConfig,
   own: { readonly options?: readonly string[]; readonly numKeyValueHeads?: number } = {},
 ): AttentionSizes {
-  checkKnownOptions(where, config, [...sharedOptions, ...(own.options ?? [])]);
-  const { embedDim, numHeads, useBias = false } = config;
+  const asked = given(where, 'config', config, [
+    ...sharedOptions,
+    ...(own.options ?? []),
+  ] as typeof sharedOptions);
+  const { embedDim, numHeads, useBias = false } = asked as AttentionConfig;
   const { numKeyValueHeads = numHeads } = own;
   checkSizes(where, { embedDim, numHeads, numKeyValueHeads });
   if (numHeads % numKeyValueHeads !== 0) {
@@ -96,19 +101,19 @@ export function attentionSizes(
       numKeyValueHeads,
     });
   }
-  if (config.headDim === undefined && embedDim % numHeads !== 0) {
+  if (asked.headDim === undefined && embedDim % numHeads !== 0) {
     throw new ConfigError(where, 'embedDim must divide by numHeads, or headDim must be given', {
       embedDim,
       numHeads,
     });
   }
-  const { headDim = embedDim / numHeads, keyEmbedDim = embedDim, outputDim = embedDim } = config;
-  const { valueHeadDim = headDim, valueEmbedDim = keyEmbedDim } = config;
+  const { headDim = embedDim / numHeads, keyEmbedDim = embedDim, outputDim = embedDim } = asked;
+  const { valueHeadDim = headDim, valueEmbedDim = keyEmbedDim } = asked;
   const sizes = { headDim, valueHeadDim, keyEmbedDim, valueEmbedDim, outputDim };
   checkSizes(where, sizes);
-  checkScores(where, config);
-  checkExtras(where, config);
-  const { queryKeyNorm, learnedSinks = false, outputGate } = config;
+  checkScores(where, asked);
+  checkExtras(where, asked);
+  const { queryKeyNorm, learnedSinks = false, outputGate } = asked;
   return {
     embedDim,
     numHeads,
@@ -121,14 +126,14 @@ export function attentionSizes(
   };
 }
 
-function checkScores(where: string, { dropout, scale, softcap, seed }: AttentionConfig): void {
+function checkScores(where: string, { dropout, scale, softcap, seed }: Partial<AttentionConfig>): void {
   if (dropout !== undefined) checkRate(where, 'dropout', dropout);
   if (softcap !== undefined) checkSoftcap(where, softcap);
-  if (scale !== undefined) checkNumber(where, 'scale', scale, [() => true, 'a finite number']);
+  if (scale !== undefined) checkScale(where, scale);
   if (seed !== undefined) checkNumber(where, 'seed', seed, [Number.isInteger, 'a whole number']);
 }
 
-function checkExtras(where: string, config: AttentionConfig): void {
+function checkExtras(where: string, config: Partial<AttentionConfig>): void {
   const { queryKeyNorm, outputGate, useBias, learnedSinks } = config;
   for (const [name, flag] of Object.entries({ useBias, learnedSinks })) {
     if (flag === undefined || typeof flag === 'boolean') continue;
@@ -136,7 +141,7 @@ function checkExtras(where: string, config: AttentionConfig): void {
   }
   checkOneOf(where, 'outputGate', outputGate, ['number', 'head']);
   if (queryKeyNorm === undefined) return;
-  const { kind, epsilon = 0, over } = queryKeyNorm;
+  const { kind, epsilon = 0, over } = given(where, 'queryKeyNorm', queryKeyNorm, ['kind', 'epsilon', 'over']);
   checkOneOf(where, 'queryKeyNorm.kind', kind ?? 'none', ['rms', 'layer', 'l2']);
   checkOneOf(where, 'queryKeyNorm.over', over, ['head', 'all']);
   checkNumber(where, 'queryKeyNorm.epsilon', epsilon, [(e) => e >= 0, 'a number of at least 0']);

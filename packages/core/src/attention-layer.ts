@@ -3,7 +3,9 @@ import * as tf from '@tensorflow/tfjs-core';
 import type { HeadsCall } from './attend-heads';
 import type { AttentionConfig, AttentionSizes } from './attention-config';
 import { checkLayerCall, checkLayerInputs } from './check-layer';
+import { checkKernel } from './check-options';
 import { composed } from './composed/composed';
+import { given } from './given';
 import { mergeHeads, splitHeads } from './heads';
 import type { AttendResult } from './kernel';
 import type { CacheShape } from './key-value-cache';
@@ -20,6 +22,7 @@ export interface AttentionParts extends LayerParts {
 
 export abstract class AttentionLayer<Config extends AttentionConfig> implements Attention<Config> {
   readonly config: Readonly<Config>;
+  protected readonly parts: AttentionParts;
   protected readonly weights: Weights;
   private readonly seed: number;
 
@@ -27,12 +30,14 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
   protected constructor(
     private readonly name: string,
     config: Config,
-    protected readonly parts: AttentionParts,
+    parts: AttentionParts,
     private readonly shapes: { readonly sizes: AttentionSizes; readonly variables: VariableShapes },
   ) {
-    this.config = Object.freeze({ ...config });
+    this.parts = given(name, 'parts', parts, ['kernel', 'position', 'initialiser']);
+    if (this.parts.kernel) checkKernel(name, this.parts.kernel);
+    this.config = frozen(config);
     this.seed = config.seed ?? Math.floor(Math.random() * 2 ** 31);
-    const { initialiser } = parts;
+    const { initialiser } = this.parts;
     this.weights = new Weights(name, shapes.variables, {
       seed: this.seed,
       ...(initialiser && { initialiser }),
@@ -65,10 +70,13 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
     this.weights.dispose();
   }
 
-  /** The inputs of a call, with what is left out filled in; key and value are absent where a sealed cache serves. */
+  /**
+   * The inputs of a call, with what is left out filled in, and what of the call was given. Key and value are absent where
+   * a sealed cache serves.
+   */
   protected checked(inputs: LayerInputs, call: LayerCall) {
-    checkLayerCall(this.name, call);
-    return checkLayerInputs(this.name, inputs, this.shapes.sizes, call);
+    const asked = checkLayerCall(this.name, call);
+    return { ...checkLayerInputs(this.name, inputs, this.shapes.sizes, asked), asked };
   }
 
   /** [B, S, in] projected, split and, where the config says so, normalised: [B, H, S, D]. */
@@ -126,4 +134,14 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
   private project(name: 'query' | 'key' | 'value' | 'output' | 'gate', x: tf.Tensor3D): tf.Tensor3D {
     return project(x, this.weights.get(`${name}/kernel`), this.weights.find(`${name}/bias`));
   }
+}
+
+/** A copy of a config that nobody changes any more. */
+function frozen<Config extends object>(config: Config): Readonly<Config> {
+  const copy = Object.entries(config).filter(([, value]) => value !== undefined && value !== null);
+  return Object.freeze(
+    Object.fromEntries(
+      copy.map(([name, value]) => [name, typeof value === 'object' ? Object.freeze({ ...value }) : value]),
+    ),
+  ) as Readonly<Config>;
 }

@@ -9,7 +9,8 @@ export function checkNumber(
   [holds, rule]: readonly [(x: number) => boolean, string],
 ): void {
   if (typeof value === 'number' && Number.isFinite(value) && holds(value)) return;
-  throw new ConfigError(where, `${name} must be ${rule}`, { [name]: value });
+  const came: unknown = typeof value === 'string' ? JSON.stringify(value) : value; // '1' is not 1
+  throw new ConfigError(where, `${name} must be ${rule}`, { [name]: came });
 }
 
 /** @throws ConfigError unless 0 <= rate < 1 */

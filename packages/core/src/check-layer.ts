@@ -1,7 +1,11 @@
 // What every layer checks at its door.
 import type * as tf from '@tensorflow/tfjs-core';
-import { checkTensor } from './check-inputs';
+import { checkNumber } from './check-config';
+import { checkMask } from './check-mask';
+import { checkKernel, checkReturns } from './check-options';
+import { checkTensor } from './check-tensor';
 import { ConfigError, ShapeError } from './errors';
+import { given } from './given';
 import type { LayerCall, LayerInputs } from './layer';
 
 /** Widths of a layer's inputs. */
@@ -19,16 +23,19 @@ export interface InputWidths {
  */
 export function checkLayerInputs(
   where: string,
-  { query, key, value }: LayerInputs,
+  inputs: LayerInputs,
   widths: InputWidths,
   { cache }: LayerCall,
 ): { query: tf.Tensor3D; key?: tf.Tensor3D; value?: tf.Tensor3D; cross: boolean } {
-  checkWidth(where, 'query', query, ['[B, Sq, E]', widths.embedDim]);
+  const asked = given(where, 'inputs', inputs, ['query', 'key', 'value']);
+  const { key, value } = asked;
+  const query = asked.query!;
+  checkWidth(where, 'query', { ...asked, query }, ['[B, Sq, E]', widths.embedDim]);
   if (value && !key) throw new ShapeError(where, 'a value needs a key beside it', { query, value });
   if (cache?.sealed && !key) return { query, cross: true };
   const filled = { query, key: key ?? query, value: value ?? key ?? query };
-  checkWidth(where, 'key', filled.key, ['[B, Skv, E of keys]', widths.keyEmbedDim]);
-  checkWidth(where, 'value', filled.value, ['[B, Skv, E of values]', widths.valueEmbedDim]);
+  checkWidth(where, 'key', filled, ['[B, Skv, E of keys]', widths.keyEmbedDim]);
+  checkWidth(where, 'value', filled, ['[B, Skv, E of values]', widths.valueEmbedDim]);
   if (filled.key.shape[0] !== query.shape[0]) {
     throw new ShapeError(where, 'query and key must have the same batch', filled);
   }
@@ -38,24 +45,51 @@ export function checkLayerInputs(
   return { ...filled, cross: key !== undefined && key !== query };
 }
 
-/** @throws ConfigError for a training seed or a wish that cannot be */
-export function checkLayerCall(where: string, { training, returns = [] }: LayerCall): void {
-  if (training && !Number.isInteger(training.seed)) {
-    throw new ConfigError(where, 'training.seed must be a whole number', { 'training.seed': training.seed });
+const callOptions: readonly (keyof LayerCall)[] = [
+  'mask',
+  'bias',
+  'cache',
+  'positions',
+  'queryStart',
+  'lengths',
+  'kernel',
+  'training',
+  'returns',
+];
+
+/**
+ * What of a call was given.
+ *
+ * @throws ConfigError, ShapeError for what cannot be, before anything is computed
+ */
+export function checkLayerCall(where: string, call: LayerCall): LayerCall {
+  const asked = given(where, 'call', call, callOptions) as LayerCall;
+  const { mask, kernel, cache, training, returns, positions, lengths } = asked;
+  if (mask !== undefined) checkMask(where, mask);
+  if (kernel !== undefined) checkKernel(where, kernel);
+  if (cache !== undefined && typeof cache.stage !== 'function') {
+    throw new ConfigError(where, 'cache must be a KeyValueCache', { cache });
   }
-  const known = ['weights', 'logSumExp', 'headOutputs'];
-  if (returns.some((name) => !known.includes(name))) {
-    throw new ConfigError(where, `returns may name ${known.join(', ')}`, { returns });
+  if (training !== undefined) {
+    const { seed } = given(where, 'training', training, ['seed']);
+    checkNumber(where, 'training.seed', seed!, [Number.isInteger, 'a whole number']);
   }
+  for (const [name, list] of Object.entries({ positions, lengths })) {
+    if (list !== undefined && !Array.isArray(list))
+      throw new ConfigError(where, `${name} must be a list`, { [name]: list });
+  }
+  if (returns !== undefined) checkReturns(where, returns, ['weights', 'logSumExp', 'headOutputs']);
+  return asked;
 }
 
 function checkWidth(
   where: string,
-  name: string,
-  tensor: tf.Tensor3D,
+  name: keyof LayerInputs,
+  inputs: LayerInputs,
   [shape, width]: readonly [string, number],
 ): void {
-  checkTensor(where, name, tensor, shape);
+  const tensor = inputs[name];
+  checkTensor(where, name, tensor, [shape, { ...inputs }]);
   if (tensor.shape[2] === width) return;
-  throw new ShapeError(where, `${name} must be ${width} wide: ${shape}`, { [name]: tensor });
+  throw new ShapeError(where, `${name} must be ${width} wide: ${shape}`, { ...inputs });
 }

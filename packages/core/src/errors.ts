@@ -58,8 +58,20 @@ function factLines(facts: Readonly<Record<string, unknown>>): string[] {
 function formatFact(fact: unknown): string {
   if (isTensorLike(fact))
     return `[${fact.shape.join(', ')}] ${fact.dtype}${fact.isDisposed ? ' (disposed)' : ''}`;
-  if (Array.isArray(fact)) return `[${fact.join(', ')}]`;
-  return typeof fact === 'string' ? fact : String(fact);
+  if (Array.isArray(fact) || ArrayBuffer.isView(fact))
+    return formatList(Array.from(fact as ArrayLike<unknown>));
+  if (typeof fact === 'function') return `function ${fact.name}`;
+  return typeof fact === 'object' && fact !== null ? formatObject(fact) : String(fact);
+}
+
+function formatList(list: readonly unknown[]): string {
+  const shown = list.slice(0, 12).map((entry) => (Array.isArray(entry) ? formatList(entry) : String(entry)));
+  return `[${shown.join(', ')}${list.length > shown.length ? `, … ${list.length} in all` : ''}]`;
+}
+
+/** Its own names are enough: what they hold may be large. */
+function formatObject(fact: object): string {
+  return `{ ${Object.keys(fact).slice(0, 12).join(', ')} }`;
 }
 
 function isTensorLike(x: unknown): x is { shape: readonly number[]; dtype: string; isDisposed?: boolean } {

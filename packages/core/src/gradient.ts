@@ -26,9 +26,10 @@ export function differentiable<T extends tf.Tensor>(
   const taped = tf.customGrad((...args) => {
     const save = args.pop() as unknown as tf.GradSaveFunc; // tfjs passes it as the last argument
     const tensors = args as tf.Tensor[];
-    save([...tensors, ...constants]);
+    const value = forward(tensors);
+    save([...tensors, ...constants]); // after what may throw: nothing else would dispose what is saved
     return {
-      value: forward(tensors),
+      value,
       gradFunc: (gradient, saved) =>
         tf.tidy(() => backward(gradient as T, saved.slice(0, inputs.length), saved.slice(inputs.length))),
     };

@@ -17,7 +17,7 @@ export function splitHeads(x: tf.Tensor3D, numHeads: number): tf.Tensor4D {
       numHeads,
     });
   }
-  return tf.tidy(() => tf.transpose(tf.reshape(x, [B, S, numHeads, width / numHeads]), [0, 2, 1, 3]));
+  return tf.tidy(() => swapped(tf.reshape(x, [B, S, numHeads, width / numHeads])));
 }
 
 /**
@@ -28,7 +28,7 @@ export function splitHeads(x: tf.Tensor3D, numHeads: number): tf.Tensor4D {
  */
 export function mergeHeads(heads: tf.Tensor4D): tf.Tensor3D {
   const [B, H, S, D] = heads.shape;
-  return tf.tidy(() => tf.reshape(tf.transpose(heads, [0, 2, 1, 3]), [B, S, H * D]));
+  return tf.tidy(() => tf.reshape(swapped(heads), [B, S, H * D]));
 }
 
 /**
@@ -37,5 +37,11 @@ export function mergeHeads(heads: tf.Tensor4D): tf.Tensor3D {
  * @param x [B, S, H, D]
  */
 export function fromSequenceMajor(x: tf.Tensor4D): tf.Tensor4D {
-  return tf.transpose(x, [0, 2, 1, 3]);
+  return swapped(x);
+}
+
+/** [A, B, C, D] as [A, C, B, D]. wasm cannot transpose what holds nothing. */
+function swapped(x: tf.Tensor4D): tf.Tensor4D {
+  const [a, b, c, d] = x.shape;
+  return x.size === 0 ? tf.reshape(x, [a, c, b, d]) : tf.transpose(x, [0, 2, 1, 3]);
 }

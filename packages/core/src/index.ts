@@ -8,8 +8,8 @@ export {
 } from './attention-config';
 export { AttentionLayer, type AttentionParts } from './attention-layer';
 export { checkKnownOptions, checkNumber, checkRate, checkSizes, checkSoftcap } from './check-config';
-export { checkTensor } from './check-inputs';
 export { checkLayerCall, checkLayerInputs } from './check-layer';
+export { checkTensor } from './check-tensor';
 export { cleanTidy } from './clean-tidy';
 export { composed } from './composed/composed';
 export { dropoutFactor } from './dropout';
@@ -21,6 +21,8 @@ export {
   UnsupportedError,
 } from './errors';
 export { type ChosenKernel, type Explanation, firstSupported } from './first-supported';
+export { given } from './given';
+export { differentiable } from './gradient';
 export { fromSequenceMajor, mergeHeads, splitHeads } from './heads';
 export type {
   AttendOptions,
@@ -72,5 +74,6 @@ export type {
 export { project } from './project';
 export { type AttentionAndWeights, scaledDotProductAttention } from './scaled-dot-product-attention';
 export { seedOf } from './seed';
+export { distancesBetween, positionsOf } from './token-positions';
 export { emptyOnHeap, hasWasmHeap, viewsOnHeap } from './wasm-heap';
 export { countParameters, glorotUniform, type Initialiser, type VariableShapes, Weights } from './weights';

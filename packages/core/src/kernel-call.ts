@@ -1,6 +1,8 @@
 // From what a caller gives to what a kernel gets: checked, defaults filled in, mask compiled.
 import * as tf from '@tensorflow/tfjs-core';
-import { type CallSizes, checkInputs, checkOptions } from './check-inputs';
+import { type CallSizes, checkInputs } from './check-inputs';
+import { checkOptions } from './check-options';
+import { checkTokenPositions } from './check-positions';
 import { UnsupportedError } from './errors';
 import type { AttendOptions, AttentionInputs, KernelCall } from './kernel';
 import type { Mask } from './mask';
@@ -15,8 +17,8 @@ import type { TokenPositions } from './position';
  */
 export function kernelCall(where: string, inputs: AttentionInputs, options: AttendOptions): KernelCall {
   const sizes = checkInputs(where, inputs);
-  checkOptions(where, options, sizes);
-  const { scale = 1 / Math.sqrt(sizes.D), mask, positions, queryStart, ...scoreOptions } = options;
+  const asked = checkOptions(where, options, sizes);
+  const { scale = 1 / Math.sqrt(sizes.D), mask, positions, queryStart, ...scoreOptions } = asked;
   const geometry = geometryOf(inputs, sizes, queryStart);
   const masks = [mask, inputs.stored?.mask].filter((m): m is Mask => m !== undefined);
   const order = { query: { start: geometry.queryStart }, key: { start: geometry.keyStart } };
@@ -42,6 +44,10 @@ function geometryOf(
   { B, Hq, Sq, Skv }: CallSizes,
   queryStart: number | readonly number[] | undefined,
 ): MaskGeometry {
+  if (inputs.stored) {
+    checkTokenPositions('attend', 'stored.order', inputs.stored.order, [B, Skv]);
+    checkTokenPositions('attend', 'stored.positions', inputs.stored.positions, [B, Skv]);
+  }
   const keyStart = inputs.stored ? consecutiveStart(inputs.stored.order) : [0];
   const lengths = inputs.stored ? inputs.stored.lengths : [Skv];
   return {

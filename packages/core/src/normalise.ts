@@ -1,5 +1,7 @@
 // Normalisation of queries and keys before their products.
 import * as tf from '@tensorflow/tfjs-core';
+import { differentiable } from './gradient';
+import { withoutIdleRows } from './idle-rows';
 
 /** How queries and keys are normalised, over each head or over all heads of a token. */
 export interface QueryKeyNorm {
@@ -24,15 +26,47 @@ export interface QueryKeyNorm {
  */
 export function normalise<T extends tf.Tensor>(
   x: T,
-  { kind, epsilon = 1e-6 }: QueryKeyNorm,
+  norm: QueryKeyNorm,
   { gain, offset }: { readonly gain?: tf.Tensor | undefined; readonly offset?: tf.Tensor | undefined },
 ): T {
   return tf.tidy(() => {
-    const centred: T = kind === 'layer' ? tf.sub(x, tf.mean(x, -1, true)) : x;
-    const squares = tf.square(centred);
-    const size = kind === 'l2' ? tf.sum(squares, -1, true) : tf.mean(squares, -1, true);
-    const normal: T = tf.div(centred, tf.sqrt(tf.add(size, epsilon)));
-    const scaled: T = gain ? tf.mul(normal, gain) : normal;
+    const scaled = differentiable<T>(
+      { inputs: gain ? [x, gain] : [x] },
+      ([y, g]) => {
+        const { normal } = normalOf(y as T, norm);
+        return g ? tf.mul(normal, g) : normal;
+      },
+      (gradient, [y, g]) => {
+        const active = withoutIdleRows(y as T, gradient);
+        if (!g) return [normalGradient(gradient, active, norm)];
+        const ofGain = tf.mul(gradient, normalOf(active, norm).normal); // [..., N]
+        return [
+          normalGradient(tf.mul<T>(gradient, g), active, norm),
+          tf.sum(tf.reshape(ofGain, [-1, g.size]), 0),
+        ];
+      },
+    );
     return offset ? tf.add(scaled, offset) : scaled;
   });
+}
+
+/** x / size, about its mean where the kind asks for it. */
+function normalOf<T extends tf.Tensor>(
+  x: T,
+  { kind, epsilon = 1e-6 }: QueryKeyNorm,
+): { normal: T; size: tf.Tensor } {
+  const centred: T = kind === 'layer' ? tf.sub(x, tf.mean(x, -1, true)) : x;
+  const squares = tf.square(centred);
+  const mean = kind === 'l2' ? tf.sum(squares, -1, true) : tf.mean(squares, -1, true);
+  const size = tf.sqrt(tf.add(mean, epsilon)); // [..., 1]
+  return { normal: tf.div(centred, size), size };
+}
+
+/** With n the normal: (d - n mean(d n)) / size, the sum for `l2` in place of the mean; about its mean for `layer`. */
+function normalGradient<T extends tf.Tensor>(gradient: T, x: T, norm: QueryKeyNorm): T {
+  const { normal, size } = normalOf(x, norm);
+  const products = tf.mul(gradient, normal);
+  const along = norm.kind === 'l2' ? tf.sum(products, -1, true) : tf.mean(products, -1, true);
+  const ofCentred: T = tf.div(tf.sub(gradient, tf.mul(normal, along)), size);
+  return norm.kind === 'layer' ? tf.sub(ofCentred, tf.mean(ofCentred, -1, true)) : ofCentred;
 }

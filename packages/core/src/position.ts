@@ -40,6 +40,8 @@ export interface RelativeTables {
 export interface PositionMethod {
   readonly config: object; // plain JSON
   readonly variables: readonly NamedVariable[];
+  /** True: gives nothing where keys are other tokens than the queries. */
+  readonly selfOnly?: boolean;
   /** Turns heads by position, before scores and before a cache keeps them. Several positions: one per section. */
   rotate?(heads: tf.Tensor4D, role: 'query' | 'key', at: readonly TokenPositions[]): tf.Tensor4D;
   /** `query` is not rotated; `distances` are those that can occur in this call. */

@@ -1,6 +1,7 @@
 // The linear maps between embeddings and heads.
 import * as tf from '@tensorflow/tfjs-core';
 import { differentiable } from './gradient';
+import { withoutIdleRows } from './idle-rows';
 import { times, timesTransposed, transposedTimes } from './multiply';
 
 /**
@@ -15,18 +16,24 @@ export function project(x: tf.Tensor3D, kernel: tf.Tensor, bias?: tf.Tensor): tf
   return tf.tidy(() => {
     const [B, S, inDim] = x.shape;
     const outDim = kernel.shape[1]!;
-    if (x.size === 0) return tf.zeros([B, S, outDim]);
     const rows = tf.reshape(x, [1, 1, B * S, inDim]);
     const matrix = tf.reshape(kernel, [1, 1, inDim, outDim]);
     const product = differentiable(
       { inputs: [rows, matrix] },
-      ([r, m]) => times(r as tf.Tensor4D, m as tf.Tensor4D),
-      (gradient, [r, m]) => [
-        timesTransposed(gradient, m as tf.Tensor4D),
-        transposedTimes(r as tf.Tensor4D, gradient, 1),
-      ],
+      ([r, m]) => productOf(r as tf.Tensor4D, m as tf.Tensor4D),
+      (gradient, [r, m]) => productGradient(gradient, r as tf.Tensor4D, m as tf.Tensor4D),
     );
     const projected: tf.Tensor3D = tf.reshape(product, [B, S, outDim]);
     return bias ? tf.add(projected, bias) : projected;
   });
+}
+
+function productOf(rows: tf.Tensor4D, matrix: tf.Tensor4D): tf.Tensor4D {
+  return rows.size === 0 ? tf.zeros([1, 1, rows.shape[2], matrix.shape[3]]) : times(rows, matrix);
+}
+
+function productGradient(gradient: tf.Tensor4D, rows: tf.Tensor4D, matrix: tf.Tensor4D): tf.Tensor4D[] {
+  if (rows.size === 0) return [tf.zerosLike(rows), tf.zerosLike(matrix)];
+  const active = withoutIdleRows(rows, gradient);
+  return [timesTransposed(gradient, matrix), transposedTimes(active, gradient, 1)];
 }

@@ -1,10 +1,13 @@
 // Attention in one call, without a layer: for teaching and quick use.
 import * as tf from '@tensorflow/tfjs-core';
 import { attend } from './attend';
-import { checkTensor } from './check-inputs';
+import { checkTensor } from './check-tensor';
 import { cleanTidy } from './clean-tidy';
 import { composed } from './composed/composed';
+import { ShapeError } from './errors';
 import type { AttendOptions } from './kernel';
+
+const where = 'scaledDotProductAttention';
 
 export type AttentionAndWeights<T extends tf.Tensor3D | tf.Tensor4D> = {
   readonly output: T; // [B, S, Dv], or [B, H, S, Dv]
@@ -27,10 +30,11 @@ export function scaledDotProductAttention<T extends tf.Tensor3D | tf.Tensor4D>(
   value: T,
   options: Omit<AttendOptions, 'returns'> = {},
 ): AttentionAndWeights<T> {
+  if (!(query instanceof tf.Tensor)) throw new ShapeError(where, 'query must be a tensor', { query });
   return cleanTidy(() => {
     const withHeads = (name: string, x: tf.Tensor): tf.Tensor4D => {
       if (query.rank === 4) return x as tf.Tensor4D;
-      checkTensor('scaledDotProductAttention', name, x, '[B, S, D]');
+      checkTensor(where, name, x, ['[B, S, D]', { query, key, value }]);
       return tf.expandDims(x, 1);
     };
     const inputs = {

@@ -54,11 +54,25 @@ describe('Weights', () => {
     expect(() => weights.write({ 'query/kernel': tf.zeros([4, 6]) })).toThrow(
       /missing +\[key\/kernel, query\/bias\]/,
     );
+    const lookAlike = { shape: [6], dtype: 'float32' } as never;
+    expect(() => weights.write({ ...zeros, 'query/bias': lookAlike })).toThrow(
+      /query\/bias must be a tensor/,
+    );
+    expect(() => weights.write(null as never)).toThrow(/weights must be tensors by name/);
     expect(numbers(weights, 'query/kernel')).toEqual(before);
     weights.write(zeros);
     expect(new Set(numbers(weights, 'query/kernel'))).toEqual(new Set([0]));
     weights.write(read);
     expect(numbers(weights, 'query/kernel')).toEqual(before);
+    const [one, other] = ['query/kernel', 'key/kernel'].map((name) => weights.get(name)) as [
+      tf.Variable,
+      tf.Variable,
+    ];
+    const ofKey = numbers(weights, 'key/kernel');
+    weights.write({ ...zeros, 'query/kernel': other, 'key/kernel': one }); // its own, swapped
+    expect(numbers(weights, 'query/kernel')).toEqual(ofKey);
+    expect(numbers(weights, 'key/kernel')).toEqual(before);
+    weights.write(read);
     weights.write(Object.fromEntries(weights.variables.map(({ name, variable }) => [name, variable])));
     expect(numbers(weights, 'query/kernel')).toEqual(before);
     weights.dispose();

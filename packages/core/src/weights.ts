@@ -7,12 +7,12 @@ import { seedOf } from './seed';
 /** Shapes of a layer's variables by name, known without allocating any. */
 export type VariableShapes = Readonly<Record<string, readonly number[]>>;
 
-/** First numbers of a kernel, a [in, out] matrix. */
+/** First numbers of a kernel, a [in, out] matrix, or of several: [n, in, out]. */
 export type Initialiser = (shape: readonly number[], seed: number) => tf.Tensor;
 
 /** Uniform within ±sqrt(6 / (in + out)) (Glorot and Bengio 2010). */
 export const glorotUniform: Initialiser = (shape, seed) => {
-  const limit = Math.sqrt(6 / (shape[0]! + shape[1]!));
+  const limit = Math.sqrt(6 / (shape.at(-2)! + shape.at(-1)!));
   return tf.randomUniform([...shape], -limit, limit, 'float32', seed);
 };
 
@@ -66,6 +66,9 @@ export class Weights {
 
   /** @throws ShapeError for missing, unknown or misshapen weights; then nothing is set */
   write(weights: Readonly<Record<string, tf.Tensor>>): void {
+    if (typeof weights !== 'object' || weights === null) {
+      throw new ShapeError(`${this.layer}.setWeights`, 'weights must be tensors by name', { weights });
+    }
     const [missing, unknown] = [this.names, Object.keys(weights)].map((names, i) =>
       names.filter((name) => !(i === 0 ? Object.keys(weights) : this.names).includes(name)),
     );
@@ -78,10 +81,13 @@ export class Weights {
     }
     for (const name of this.names)
       checkWeight(`${this.layer}.setWeights`, name, weights[name]!, this.get(name).shape);
-    for (const name of this.names) {
-      const variable = this.get(name);
-      if (weights[name] !== variable) variable.assign(weights[name]!); // assigning itself would free it
-    }
+    tf.tidy(() => {
+      // Copies first: the weights may be variables of this very layer.
+      const copies = this.names.map((name) => tf.clone(weights[name]!));
+      this.names.forEach((name, n) => {
+        this.get(name).assign(copies[n]!);
+      });
+    });
   }
 
   dispose(): void {
@@ -95,6 +101,7 @@ export class Weights {
 
 function checkWeight(where: string, name: string, tensor: tf.Tensor, shape: readonly number[]): void {
   const facts = { [name]: tensor, 'shape needed': shape };
+  if (!(tensor instanceof tf.Tensor)) throw new ShapeError(where, `${name} must be a tensor`, facts);
   if (tensor.isDisposed) throw new ShapeError(where, `${name} must not be disposed`, facts);
   if (tensor.dtype !== 'float32') throw new ShapeError(where, `${name} must be float32`, facts);
   if (`${tensor.shape}` !== `${shape}`)

@@ -17,26 +17,39 @@ export function fromMultiHead(
   { numHeads, numKeyValueHeads }: { readonly numHeads: number; readonly numKeyValueHeads: number },
 ): Record<string, tf.Tensor> {
   const G = numHeads / numKeyValueHeads;
-  if (!Number.isInteger(G) || G < 1) {
-    throw new ConfigError('fromMultiHead', 'numHeads must be a multiple of numKeyValueHeads', {
+  if (!Number.isInteger(numHeads) || !Number.isInteger(G) || G < 1) {
+    throw new ConfigError(where, 'numHeads must be a multiple of numKeyValueHeads', {
       numHeads,
       numKeyValueHeads,
     });
   }
+  const queryKernel = weights?.['query/kernel'];
+  const isPooled = (name: string, x: tf.Tensor) =>
+    /^(key|value)\/(kernel|bias)$/.test(name) ||
+    // A gain over all heads is as wide as they are; one over a head is shared by them.
+    (/^key\/(gain|offset)$/.test(name) && x.size === queryKernel?.shape[1]);
   const pool = (name: string, x: tf.Tensor): tf.Tensor => {
     const width = x.shape.at(-1)!;
     if (width % numHeads !== 0) {
-      throw new ShapeError('fromMultiHead', `${name} must be numHeads heads wide`, { [name]: x, numHeads });
+      throw new ShapeError(where, `${name} must be numHeads heads wide`, { [name]: x, numHeads });
     }
     const grouped = tf.reshape(x, [-1, numKeyValueHeads, G, width / numHeads]); // [in, Hkv, G, D]
     return tf.reshape(tf.mean(grouped, 2), [...x.shape.slice(0, -1), width / G]);
   };
+  for (const [name, x] of Object.entries(checkedWeights(weights))) {
+    if (x instanceof tf.Tensor && !x.isDisposed) continue;
+    throw new ShapeError(where, `${name} must be a tensor that is not disposed`, { [name]: x });
+  }
   return tf.tidy(() =>
     Object.fromEntries(
-      Object.entries(weights).map(([name, x]) => [
-        name,
-        /^(key|value)\//.test(name) ? pool(name, x) : tf.clone(x),
-      ]),
+      Object.entries(weights).map(([name, x]) => [name, isPooled(name, x) ? pool(name, x) : tf.clone(x)]),
     ),
   );
+}
+
+const where = 'fromMultiHead';
+
+function checkedWeights(weights: NamedTensors): NamedTensors {
+  if (typeof weights === 'object' && weights !== null) return weights;
+  throw new ShapeError(where, 'weights must be tensors by name', { weights });
 }

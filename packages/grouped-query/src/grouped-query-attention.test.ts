@@ -86,6 +86,12 @@ describe('GroupedQueryAttention', () => {
     }
   });
 
+  it('asks for the number of key/value heads', () => {
+    expect(() => new GroupedQueryAttention({ embedDim: 8, numHeads: 2 } as never)).toThrow(
+      /numKeyValueHeads must be given/,
+    );
+  });
+
   it('has the parameters of the published layer: 4096 wide, 32 over 8 heads', () => {
     const shapes = variableShapes({ embedDim: 4096, numHeads: 32, numKeyValueHeads: 8 });
     expect(countParameters(shapes)).toBe(41_943_040);
@@ -123,6 +129,16 @@ describe('fromMultiHead', () => {
     expect(pooled['key/kernel']!.arraySync()).toEqual([[2, 3, 20, 30]]);
     expect(pooled['key/bias']!.arraySync()).toEqual([2, 2, 7, 7]);
     expect(pooled['query/kernel']!.arraySync()).toEqual(kernel.arraySync());
+  });
+
+  it.each(['head', 'all'] as const)('serves layers that normalise keys over %s', (over) => {
+    const config = { embedDim: 16, numHeads: 4, seed: 1, queryKeyNorm: { kind: 'rms', over } } as const;
+    const multi = new MultiHeadAttention(config);
+    const grouped = new GroupedQueryAttention({ ...config, numKeyValueHeads: 2 });
+    grouped.setWeights(fromMultiHead(multi.getWeights(), { numHeads: 4, numKeyValueHeads: 2 }));
+    expect(grouped.apply({ query: random([1, 3, 16]) }).output.shape).toEqual([1, 3, 16]);
+    multi.dispose();
+    grouped.dispose();
   });
 
   it('changes nothing where the heads of a group are equal', () => {

@@ -10,6 +10,7 @@ import {
   type AttentionSizes,
   attendHeads,
   attentionSizes,
+  ConfigError,
   cleanTidy,
   type LayerCall,
   type LayerInputs,
@@ -26,8 +27,17 @@ export interface GroupedQueryConfig extends AttentionConfig {
 const where = 'GroupedQueryAttention';
 
 function sizesOf(config: GroupedQueryConfig): AttentionSizes {
-  const { numKeyValueHeads } = config;
-  return attentionSizes(where, config, { options: ['numKeyValueHeads'], numKeyValueHeads });
+  const { numKeyValueHeads } = config ?? {};
+  if (config && numKeyValueHeads === undefined) {
+    throw new ConfigError(where, 'numKeyValueHeads must be given', {
+      numHeads: config.numHeads,
+      numKeyValueHeads,
+    });
+  }
+  return attentionSizes(where, config, {
+    options: ['numKeyValueHeads'],
+    ...(numKeyValueHeads !== undefined && { numKeyValueHeads }),
+  });
 }
 
 /**
@@ -59,16 +69,16 @@ export class GroupedQueryAttention extends AttentionLayer<GroupedQueryConfig> {
    * @throws ShapeError, ConfigError, UnsupportedError
    */
   apply(inputs: LayerInputs, call: LayerCall = {}): LayerResult {
-    const { query, key, value, cross } = this.checked(inputs, call);
+    const { query, key, value, cross, asked } = this.checked(inputs, call);
     return cleanTidy(() => {
       const heads = attendHeads({
-        ...this.scoreOptions(call),
+        ...this.scoreOptions(asked),
         cross,
         query: this.heads('query', query), // [B, Hq, Sq, D]
         ...(key && { key: this.heads('key', key) }), // [B, Hkv, Skv, D]
         ...(value && { value: this.heads('value', value) }), // [B, Hkv, Skv, Dv]
       });
-      return this.merged(heads, query, call); // [B, Sq, outputDim]
+      return this.merged(heads, query, asked); // [B, Sq, outputDim]
     });
   }
 }

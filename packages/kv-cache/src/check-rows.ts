@@ -50,7 +50,7 @@ function checkSizesOf(
   tensor: tf.Tensor4D,
   [batch, heads, size]: readonly [number, number, number],
 ): void {
-  checkTensor(where, name, tensor, '[B, Hkv, S, D]');
+  checkTensor(where, name, tensor, ['[B, Hkv, S, D]']);
   const [B, H, , D] = tensor.shape;
   if (B === batch && H === heads && D === size) return;
   throw new ShapeError(where, `${name} must fit the cache: [${batch}, ${heads}, S, ${size}]`, {

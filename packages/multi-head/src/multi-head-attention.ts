@@ -36,9 +36,9 @@ export class MultiHeadAttention extends AttentionLayer<MultiHeadConfig> {
    * @throws ShapeError, ConfigError, UnsupportedError
    */
   apply(inputs: LayerInputs, call: LayerCall = {}): LayerResult {
-    const { query, key, value, cross } = this.checked(inputs, call);
+    const { query, key, value, cross, asked } = this.checked(inputs, call);
     return cleanTidy(() => {
-      const options = this.scoreOptions(call);
+      const options = this.scoreOptions(asked);
       const heads = attendHeads({
         ...options,
         kernel: withMemory(options.kernel, this.memory()),
@@ -47,7 +47,7 @@ export class MultiHeadAttention extends AttentionLayer<MultiHeadConfig> {
         ...(key && { key: this.heads('key', key) }), // [B, H, Skv, D]
         ...(value && { value: this.heads('value', value) }), // [B, H, Skv, Dv]
       });
-      return this.merged(heads, query, call); // [B, Sq, outputDim]
+      return this.merged(heads, query, asked); // [B, Sq, outputDim]
     });
   }
 

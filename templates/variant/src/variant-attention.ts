@@ -51,16 +51,16 @@ export class VariantAttention extends AttentionLayer<VariantConfig> {
    * @throws ShapeError, ConfigError, UnsupportedError
    */
   apply(inputs: LayerInputs, call: LayerCall = {}): LayerResult {
-    const { query, key, value, cross } = this.checked(inputs, call);
+    const { query, key, value, cross, asked } = this.checked(inputs, call);
     return cleanTidy(() => {
       const heads = attendHeads({
-        ...this.scoreOptions(call),
+        ...this.scoreOptions(asked),
         cross,
         query: this.heads('query', query), // [B, H, Sq, D]
         ...(key && { key: this.heads('key', key) }), // [B, H, Skv, D]
         ...(value && { value: this.heads('value', value) }), // [B, H, Skv, Dv]
       });
-      return this.merged(heads, query, call); // [B, Sq, outputDim]
+      return this.merged(heads, query, asked); // [B, Sq, outputDim]
     });
   }
 }

@@ -1,7 +1,7 @@
 // What is added to scores before softmax: the bias, -Infinity for each hidden pair, and the logit of the sink key.
 //
-// The sink key is one more key and value of zeros. With learned sinks its logit is the head's. Without, it stands in
-// for rows that see nothing, which would be 0 / 0: its logit is 0 there and -Infinity in every other row.
+// The sink key is one more key and value of zeros. With learned sinks its logit is the head's. Else, and where a sink is
+// -Infinity, it stands in for rows that see nothing, which would be 0 / 0: its logit is 0 there and -Infinity elsewhere.
 import * as tf from '@tensorflow/tfjs-core';
 import type { MaskPlan } from '../mask';
 import { eachRowOfPlan } from '../mask-plan';
@@ -11,24 +11,28 @@ import type { Block } from './blocks';
 import { lookup } from './distance-lookup';
 import type { Prepared } from './prepare';
 
-/** Broadcasts to [b, h, rows, keys], or to [b, h, rows, keys + 1] with a sink key; absent where nothing is added. */
 export interface AddedToScores {
+  /** Broadcasts to [b, h, rows, keys], or to [b, h, rows, keys + 1] with a sink key; absent where nothing is added. */
   readonly terms?: tf.Tensor4D;
   readonly sinkKey: boolean;
+  /** 1 for rows that see nothing and have no sink, else 0: [1 | b, 1 | h, 1 | rows, 1]; absent where there are none. */
+  readonly blindRows?: tf.Tensor4D;
 }
 
 /** All that is added to the scores of a block of all heads. */
-export function addedToScores(
-  call: Prepared,
-  block: Block,
-  { sinkKey, indices }: { readonly sinkKey: boolean; readonly indices: PairIndices },
-): tf.Tensor4D | undefined {
-  if (block.keys[0] === block.keys[1]) return call.sink ?? tf.zeros([1, 1, 1, 1]); // nothing but the sink key
+export function addedToScores(call: Prepared, block: Block, indices: PairIndices): AddedToScores {
+  const keyCount = block.keys[1] - block.keys[0];
+  const terms = keyCount > 0 ? termsOfKeys(call, block, indices) : undefined;
+  if (!hasSinkKey(call, block)) return { sinkKey: false, ...(terms && { terms }) };
+  const blindRows = call.sinkIsFinite ? undefined : rowsWithoutLogit(call.sink, terms, keyCount);
+  const standIn = blindRows && zeroWhere(blindRows);
+  const logit = call.sink && standIn ? tf.maximum<tf.Tensor4D>(call.sink, standIn) : (call.sink ?? standIn!);
+  return { sinkKey: true, terms: withColumn(terms, logit, keyCount), ...(blindRows && { blindRows }) };
+}
+
+function termsOfKeys(call: Prepared, block: Block, indices: PairIndices): tf.Tensor4D | undefined {
   const hidden = sum([hiddenBySpans(call.plan, block), ...call.dense.map((mask) => cut(mask, block))]);
-  const terms = sum([hidden, biasOf(call, block, { hidden, indices })]);
-  if (!sinkKey) return terms;
-  const logit = call.sink ?? whereRowIsEmpty(terms!); // what empties a row is a term
-  return withColumn(terms, logit, block.keys[1] - block.keys[0]);
+  return sum([hidden, biasOf(call, block, { hidden, indices })]);
 }
 
 /** Whether the block needs a sink key: not where no sink was learned and every row is known to see a key. */
@@ -70,9 +74,15 @@ function biasOf(
   return tf.where(tf.equal(hidden, 0), biases, tf.fill([1, 1, 1, 1], -Infinity));
 }
 
-/** 0 for rows whose every key is hidden, else -Infinity: [b, h, rows, 1]. */
-function whereRowIsEmpty(terms: tf.Tensor4D): tf.Tensor4D {
-  return zeroWhere(tf.equal(tf.max(terms, 3, true), -Infinity));
+/** 1 for rows whose every key, and the sink, is hidden; else 0. */
+function rowsWithoutLogit(
+  sink: tf.Tensor4D | undefined,
+  terms: tf.Tensor4D | undefined,
+  keyCount: number,
+): tf.Tensor4D {
+  const none = tf.fill<tf.Rank.R4>([1, 1, 1, 1], keyCount === 0 ? -Infinity : 0);
+  const largest = terms ? tf.max(terms, 3, true) : none;
+  return tf.cast(tf.equal(sink ? tf.maximum(largest, sink) : largest, -Infinity), 'float32');
 }
 
 /** 0 where true, -Infinity where false: log of 1 and 0. `where` is ten times slower on wasm. */

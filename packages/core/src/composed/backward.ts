@@ -9,6 +9,7 @@ import { type Outcome, spread } from './forward';
 import type { Differentiable } from './inputs';
 import type { Prepared } from './prepare';
 
+type Shape4 = [number, number, number, number];
 type Gradients = { readonly [name in keyof Differentiable]?: tf.Tensor4D };
 
 /** The gradients of a call's inputs from those of its results, each in rank 4. */
@@ -88,6 +89,7 @@ function ofBlock({ output, weights, logSumExp }: Outcome, block: Block, sinkKey:
 /** x summed over the axes along which a tensor of this shape was broadcast. */
 function sumTo(shape: readonly number[], x: tf.Tensor4D): tf.Tensor4D {
   const axes = [0, 1, 2, 3].filter((axis) => shape[axis] === 1 && x.shape[axis] !== 1);
+  if (x.size === 0) return tf.zeros(x.shape.map((size, axis) => (axes.includes(axis) ? 1 : size)) as Shape4);
   return axes.length > 0 ? tf.sum(x, axes, true) : x;
 }
 

@@ -17,10 +17,8 @@ export interface SharedByHeads extends AddedToScores {
 
 /** @param block of all heads */
 export function sharedByHeads(call: Prepared, block: Block): SharedByHeads {
-  const sinkKey = hasSinkKey(call, block);
-  const indices = pairIndices(call, block, sinkKey);
-  const terms = addedToScores(call, block, { sinkKey, indices });
-  return { sinkKey, indices, ...(terms && { terms }) };
+  const indices = pairIndices(call, block, hasSinkKey(call, block));
+  return { ...addedToScores(call, block, indices), indices };
 }
 
 /** The part of a call's tensors that a block computes with. */

@@ -99,12 +99,14 @@ export function accumulate(y: tf.Tensor4D, index: PairIndex, along: Along): tf.T
   const shape = [...layouts[along]] as Shape4;
   if (!readsAtOnce()) return accumulateOnDevice(y, index, { along, shape });
   return onHost(y, shape, (from, to) => {
+    const sums = new Float64Array(to.length); // a far row of a clipped table sums most of a sequence
     eachRow(y.shape, index, { along, entries: b }, ({ pair, cell, perKey, perRow, at }) => {
       for (let j = 0; j < columns; j++) {
         const row = index.at[at + j]!;
-        if (row < size) to[cell + j * perKey + row * perRow]! += from[pair + j]!;
+        if (row < size) sums[cell + j * perKey + row * perRow]! += from[pair + j]!;
       }
     });
+    to.set(sums);
   });
 }
 

@@ -2,7 +2,6 @@
 // Where a position method gives tables, their terms stand beside those of queries, keys and values.
 import * as tf from '@tensorflow/tfjs-core';
 import { times, timesTransposed, transposedTimes } from '../multiply';
-import { take } from '../take';
 import {
   type BlockTables,
   tableOutput,
@@ -46,22 +45,14 @@ export function attentionOutput({ kept }: BlockWeights, { value, tables }: Block
 /**
  * log of the sum of exp(scores), for each row: the largest weight is exp(max - logSumExp).
  *
- * @param emptyRows where the last key stands in for rows that see nothing: its weight is 1 there, and 0 elsewhere
+ * @param blindRows 1 for rows that see nothing, which is -Infinity; else 0
  */
 export function logSumExp(
   { scores, weights }: BlockWeights,
-  { emptyRows }: { emptyRows: boolean },
+  blindRows: tf.Tensor4D | undefined,
 ): tf.Tensor4D {
   const sums: tf.Tensor4D = tf.sub(tf.max(scores, 3, true), tf.log(tf.max(weights, 3, true))); // [b, hq, rows, 1]
-  if (!emptyRows) return sums;
-  const [b, h, rows, keys] = weights.shape;
-  const standIn = take(weights, [
-    [0, b],
-    [0, h],
-    [0, rows],
-    [keys - 1, keys],
-  ]);
-  return tf.add(sums, tf.log(tf.sub(1, standIn))); // -Infinity in empty rows
+  return blindRows ? tf.add(sums, tf.log(tf.sub(1, blindRows))) : sums;
 }
 
 export interface ResultGradients {

@@ -1,8 +1,9 @@
 // The formula over all blocks of a call.
 import * as tf from '@tensorflow/tfjs-core';
 import type { Span } from '../mask';
-import { blockTensors, sharedByHeads } from './block-tensors';
-import { type Join, overBlocks } from './blocks';
+import { take, whole } from '../take';
+import { blockTensors, type SharedByHeads, sharedByHeads } from './block-tensors';
+import { type Block, type Join, overBlocks } from './blocks';
 import { attentionOutput, attentionWeights, logSumExp } from './formula';
 import type { Prepared } from './prepare';
 
@@ -36,12 +37,17 @@ export function forward(call: Prepared, asked: Asked): Outcome {
       return {
         output: attentionOutput(found, x),
         ...(asked.weights && { weights: spread(found.weights, block.keys, Skv, 3) }),
-        ...(asked.logSumExp && { logSumExp: logSumExp(found, { emptyRows: shared.sinkKey && !call.sink }) }),
+        ...(asked.logSumExp && { logSumExp: logSumExp(found, blindRowsOf(shared, block)) }),
       };
     },
     joins: { output: everyAxis, weights: everyAxis, logSumExp: everyAxis },
   });
   return outcome as unknown as Outcome;
+}
+
+/** Those of the block's heads. */
+function blindRowsOf({ blindRows: x }: SharedByHeads, { heads }: Block): tf.Tensor4D | undefined {
+  return x && take(x, [whole(x, 0), heads, whole(x, 2), whole(x, 3)]);
 }
 
 /** The block's keys at their places among all, without the sink key; zeros elsewhere. */

@@ -1,5 +1,6 @@
 // The tensors of a call that have gradients, by name, and the call made of other tensors of the same names.
 import type * as tf from '@tensorflow/tfjs-core';
+import { materialised } from '../check-inputs';
 import type { KernelCall } from '../kernel';
 
 export interface Differentiable {
@@ -17,7 +18,7 @@ export interface Differentiable {
 
 /** Stored keys and values are read here; the surrounding tidy disposes what is read. */
 export function differentiableInputs({ inputs, bias, sinkLogits, relative }: KernelCall): Differentiable {
-  const { key, value } = inputs.stored ? inputs.stored.materialise() : inputs;
+  const { key, value } = inputs.stored ? materialised('attend', inputs.stored) : inputs;
   const tensors = {
     query: inputs.query,
     key,

@@ -1,13 +1,15 @@
 // The tensors of a call as the blocks use them: scaled, masks as numbers to add, and rows that nobody sees made zero.
 import * as tf from '@tensorflow/tfjs-core';
+import { allFinite } from '../all-finite';
 import { type CallSizes, checkInputs } from '../check-inputs';
 import type { KernelCall } from '../kernel';
 import type { MaskPlan } from '../mask';
 import type { Positions } from '../position';
 import { zeroWhere } from './added-to-scores';
 import type { PreparedTable, PreparedTables } from './block-tables';
+import { lookup, pairIndex } from './distance-lookup';
 import type { Differentiable } from './inputs';
-import { allFinite, isTrue, withoutUnseenRows } from './unseen-rows';
+import { isTrue, withoutUnseenRows } from './unseen-rows';
 
 export interface Prepared {
   readonly sizes: CallSizes;
@@ -21,17 +23,21 @@ export interface Prepared {
   readonly biasIsFinite: boolean; // known to be, tables included; then it hides no pair
   readonly dense: readonly tf.Tensor4D[]; // 0 where visible, -Infinity where hidden
   readonly sink?: tf.Tensor4D; // [1, Hq, 1, 1]
+  readonly sinkIsFinite: boolean; // known to be
   readonly softcap: number; // 0: off
   readonly dropout?: { readonly rate: number; readonly seed: number };
   readonly tables?: PreparedTables;
 }
 
 export function prepare(call: KernelCall, inputs: Differentiable): Prepared {
-  const { plan, order, scale, softcap, dropout } = call;
-  const { bias, sinkLogits, tableBias } = inputs;
+  const { plan, order, scale, softcap = 0, dropout } = call;
+  const { bias, sinkLogits } = inputs;
   const sizes = checkInputs('composed', inputs);
-  const biasIsFinite = [bias, tableBias].every((x) => x === undefined || allFinite(x));
-  const { query, key, value, tableKeysQuery } = withoutUnseenRows(inputs, { plan, biasIsFinite });
+  const biasIsFinite = isKnownFinite(inputs);
+  const { query, key, value, tableKeysQuery } = withoutUnseenRows(inputs, {
+    plan,
+    biases: () => (biasIsFinite ? [] : allBiases(call, inputs, sizes)),
+  });
   const tables = preparedTables(call, { ...inputs, ...(tableKeysQuery && { tableKeysQuery }) }, sizes);
   return {
     sizes,
@@ -43,12 +49,30 @@ export function prepare(call: KernelCall, inputs: Differentiable): Prepared {
     value,
     biasIsFinite,
     dense: plan.dense.map((mask) => zeroWhere(isTrue(mask))),
-    softcap: softcap ?? 0,
+    sinkIsFinite: sinkLogits !== undefined && allFinite(sinkLogits),
+    softcap,
     ...(bias && { bias }),
     ...(sinkLogits && { sink: tf.reshape(sinkLogits, [1, sizes.Hq, 1, 1]) }),
     ...(dropout && dropout.rate > 0 && { dropout }),
     ...(tables && { tables }),
   };
+}
+
+/** True where what is added to scores is known to be finite, so that it hides no pair; two of them could overflow. */
+function isKnownFinite({ bias, tableBias }: Differentiable): boolean {
+  if (bias && tableBias) return [bias, tableBias].every((x) => tf.tidy(() => allFinite(tf.mul(x, 2))));
+  return [bias, tableBias].every((x) => x === undefined || allFinite(x));
+}
+
+/** All that is added to scores, for the whole call. */
+function allBiases(call: KernelCall, { bias, tableBias }: Differentiable, sizes: CallSizes): tf.Tensor4D[] {
+  const { B, Hq, Sq, Skv } = sizes;
+  if (!tableBias) return bias ? [bias] : [];
+  const R = tableBias.shape[1];
+  const whole = { ...sizes, batch: [0, B], rows: [0, Sq], keys: [0, Skv], sinkKey: false } as const;
+  const index = pairIndex(call.positions, call.relative!.bias!.index, R, whole);
+  const ofDistance = lookup(tf.reshape(tableBias, [1, Hq, 1, R]), index, 'neither');
+  return bias ? [tf.add(bias, ofDistance)] : [ofDistance];
 }
 
 function preparedTables(

@@ -1,8 +1,10 @@
+import { checkMask } from '../check-mask';
 import type { Mask, Span } from '../mask';
 import { intersectSpans, normaliseSpans } from './spans';
 
 /** Pairs that every mask lets through. Without masks: all pairs. */
 export function allOf(...masks: readonly Mask[]): Mask {
+  for (const mask of masks) checkMask('allOf', mask);
   const dense = masks.flatMap((mask) => mask.dense ?? []);
   return {
     name: `allOf(${masks.map((mask) => mask.name).join(', ')})`,

@@ -1,3 +1,4 @@
+import { checkMask } from '../check-mask';
 import { ConfigError } from '../errors';
 import type { Mask } from '../mask';
 import { normaliseSpans } from './spans';
@@ -8,6 +9,7 @@ import { normaliseSpans } from './spans';
  * @throws ConfigError for a dense mask: spans and tensors can be and-ed only
  */
 export function anyOf(...masks: readonly Mask[]): Mask {
+  for (const mask of masks) checkMask('anyOf', mask);
   const tensor = masks.find((mask) => mask.dense);
   if (tensor) {
     throw new ConfigError('anyOf', 'a dense mask cannot be or-ed; write dense(tf.logicalOr(one, other))', {

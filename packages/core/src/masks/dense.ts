@@ -1,4 +1,4 @@
-import type * as tf from '@tensorflow/tfjs-core';
+import * as tf from '@tensorflow/tfjs-core';
 import { ShapeError } from '../errors';
 import type { Mask } from '../mask';
 
@@ -9,6 +9,7 @@ import type { Mask } from '../mask';
  * @throws ShapeError for rank 3, which could mean two things, and for floats, which are a `bias`
  */
 export function dense(mask: tf.Tensor): Mask {
+  if (!(mask instanceof tf.Tensor)) throw new ShapeError('dense', 'mask must be a tensor', { mask });
   if (mask.isDisposed) throw new ShapeError('dense', 'mask must not be disposed', { mask });
   if (mask.dtype !== 'bool' && mask.dtype !== 'int32') {
     throw new ShapeError('dense', 'mask must be bool or int32; numbers to be added to scores are a `bias`', {

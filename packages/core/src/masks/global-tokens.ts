@@ -1,6 +1,6 @@
 import { ShapeError } from '../errors';
 import type { Mask, Span } from '../mask';
-import { checkCounts } from './check-counts';
+import { countsOf, isListOfLists } from './counts-of';
 import { normaliseSpans } from './spans';
 
 /**
@@ -12,9 +12,8 @@ import { normaliseSpans } from './spans';
  * @throws ShapeError in a call of another batch
  */
 export function globalTokens(tokens: readonly number[] | readonly (readonly number[])[]): Mask {
-  const perBatch = Array.isArray(tokens[0]);
-  const lists = (perBatch ? tokens : [tokens]) as readonly (readonly number[])[];
-  for (const list of lists) checkCounts('globalTokens', 'tokens', list);
+  const perBatch = isListOfLists(tokens);
+  const lists = (perBatch ? tokens : [tokens]).map((list) => countsOf('globalTokens', 'tokens', list));
   const columns = lists.map((list) =>
     normaliseSpans(
       list.map((token): Span => [token, token + 1]),

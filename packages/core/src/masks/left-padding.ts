@@ -1,16 +1,16 @@
 import { ShapeError } from '../errors';
 import type { Mask } from '../mask';
-import { checkCounts } from './check-counts';
+import { countsOf } from './counts-of';
 
 /**
- * The first `counts[b]` keys of a batch entry are padding, as batched generation pads its prompts.
+ * The first `padding[b]` keys of a batch entry are padding, as batched generation pads its prompts.
  *
- * @param counts [B]
+ * @param padding [B]
  * @throws ConfigError for a count that is not a whole number of at least 0
  * @throws ShapeError in a call of another batch
  */
-export function leftPadding(counts: readonly number[]): Mask {
-  checkCounts('leftPadding', 'counts', counts);
+export function leftPadding(padding: readonly number[]): Mask {
+  const counts = countsOf('leftPadding', 'counts', padding);
   return {
     name: 'leftPadding',
     perBatch: true,

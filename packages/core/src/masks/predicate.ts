@@ -1,3 +1,4 @@
+import { ConfigError } from '../errors';
 import type { Mask, Span } from '../mask';
 
 /** True where query `query` of head `h` in batch entry `b` may see key `key`; both in token order. */
@@ -12,6 +13,9 @@ export function predicate(
   rule: PairPredicate,
   { perBatch = true, perHead = true }: { perBatch?: boolean; perHead?: boolean } = {},
 ): Mask {
+  if (typeof rule !== 'function') {
+    throw new ConfigError('predicate', 'rule must be a function (b, h, query, key) => boolean', { rule });
+  }
   return {
     name: 'predicate',
     perBatch,

@@ -1,6 +1,6 @@
 import { ShapeError } from '../errors';
 import type { Mask } from '../mask';
-import { checkCounts } from './check-counts';
+import { countsOf } from './counts-of';
 
 /**
  * The first `lengths[b]` keys are seen by all, the others causally: a prefix language model (Raffel et al. 2020,
@@ -11,8 +11,7 @@ import { checkCounts } from './check-counts';
  * @throws ShapeError in a call of another batch
  */
 export function prefix(lengths: number | readonly number[]): Mask {
-  const counts = [lengths].flat();
-  checkCounts('prefix', 'lengths', counts);
+  const counts = countsOf('prefix', 'lengths', typeof lengths === 'number' ? [lengths] : lengths);
   const perBatch = typeof lengths !== 'number';
   return {
     name: 'prefix',

@@ -1,4 +1,4 @@
-import { ShapeError } from '../errors';
+import { ConfigError, ShapeError } from '../errors';
 import type { Mask, Span } from '../mask';
 
 /**
@@ -6,9 +6,11 @@ import type { Mask, Span } from '../mask';
  *
  * @param ids [B][S], the segment of each token; S may be longer than a call, as when decoding with a cache
  * @param keyIds [B][Skv], where keys are other tokens than queries; then `ids` is [B][Sq], one for each row of the call
+ * @throws ConfigError for what is no list of lists
  * @throws ShapeError in a call of another batch, or of more tokens
  */
 export function segments(ids: readonly ArrayLike<number>[], keyIds?: readonly ArrayLike<number>[]): Mask {
+  for (const [name, given] of Object.entries({ ids, keyIds: keyIds ?? ids })) checkIds(name, given);
   const runs = (keyIds ?? ids).map(runsById);
   return {
     name: 'segments',
@@ -27,6 +29,14 @@ export function segments(ids: readonly ArrayLike<number>[], keyIds?: readonly Ar
       }
     },
   };
+}
+
+function checkIds(name: string, ids: readonly ArrayLike<number>[]): void {
+  if (Array.isArray(ids) && ids.every((row) => typeof row === 'object' && Number.isInteger(row?.length)))
+    return;
+  throw new ConfigError('segments', `${name} must be a list of segments for each batch entry`, {
+    [name]: ids,
+  });
 }
 
 /** Where each id lies, as sorted spans. */

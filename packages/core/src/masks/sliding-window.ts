@@ -1,4 +1,5 @@
 import { ConfigError } from '../errors';
+import { given } from '../given';
 import type { Mask } from '../mask';
 
 /**
@@ -7,13 +8,8 @@ import type { Mask } from '../mask';
  *
  * @throws ConfigError for a side that is not a whole number of at least 0, or Infinity
  */
-export function slidingWindow({
-  left = Infinity,
-  right = Infinity,
-}: {
-  left?: number;
-  right?: number;
-}): Mask {
+export function slidingWindow(sides: { readonly left?: number; readonly right?: number }): Mask {
+  const { left = Infinity, right = Infinity } = given('slidingWindow', 'sides', sides, ['left', 'right']);
   checkSide('left', left);
   checkSide('right', right);
   return {

@@ -1,6 +1,6 @@
 import { ShapeError } from '../errors';
 import type { Mask } from '../mask';
-import { checkCounts } from './check-counts';
+import { countsOf, isListOfLists } from './counts-of';
 
 /**
  * Keys from a length on are padding: `lengths[b]` for a whole batch entry, or `lengths[b][i]` for each query row. A
@@ -11,9 +11,10 @@ import { checkCounts } from './check-counts';
  * @throws ShapeError in a call of another batch, or of another number of queries
  */
 export function validLengths(lengths: readonly number[] | readonly (readonly number[])[]): Mask {
-  const perRow = Array.isArray(lengths[0]);
-  const rows = (perRow ? lengths : lengths.map((length) => [length])) as readonly (readonly number[])[];
-  for (const row of rows) checkCounts('validLengths', 'lengths', row);
+  const perRow = isListOfLists(lengths);
+  const rows = perRow
+    ? lengths.map((row) => countsOf('validLengths', 'lengths', row))
+    : countsOf('validLengths', 'lengths', lengths).map((length) => [length]);
   return {
     name: 'validLengths',
     perBatch: true,
@@ -27,7 +28,7 @@ export function validLengths(lengths: readonly number[] | readonly (readonly num
         `one length for each ${perRow ? 'query row' : 'batch entry'} is needed`,
         {
           'lengths needed': wanted,
-          'lengths given': perRow ? rows.map((row) => `[${row.join(', ')}]`) : lengths,
+          'lengths given': perRow ? rows : rows.flat(),
         },
       );
     },

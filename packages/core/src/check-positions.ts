@@ -1,0 +1,44 @@
+import { checkKnownOptions } from './check-config';
+import type { CallSizes } from './check-inputs';
+import { ConfigError, ShapeError } from './errors';
+import type { Positions, TokenPositions } from './position';
+
+/** @throws ConfigError, ShapeError for positions that are not one for each token, or a start for each batch entry */
+export function checkPositions(where: string, positions: Positions, { B, Sq, Skv }: CallSizes): void {
+  if (typeof positions !== 'object')
+    throw new ConfigError(where, 'positions must be { query, key }', { positions });
+  checkKnownOptions(where, positions, ['query', 'key']);
+  checkTokenPositions(where, 'positions.query', positions.query, [B, Sq]);
+  checkTokenPositions(where, 'positions.key', positions.key, [B, Skv]);
+}
+
+/** @param size batch entries, and tokens of each */
+export function checkTokenPositions(
+  where: string,
+  name: string,
+  positions: TokenPositions,
+  [B, S]: readonly [number, number],
+): void {
+  const facts = { 'batch, tokens': [B, S] };
+  const { start, each } = (positions ?? {}) as { start?: unknown; each?: unknown };
+  if (start !== undefined) {
+    if (!Array.isArray(start) || !start.every(Number.isInteger)) {
+      throw new ConfigError(where, `${name}.start must be a list of whole numbers`, { [name]: start });
+    }
+    if (start.length === 1 || start.length === B) return;
+    throw new ShapeError(where, `${name}.start must have one number, or one for each batch entry`, {
+      ...facts,
+      [name]: start,
+    });
+  }
+  if (!(each instanceof Int32Array)) {
+    throw new ConfigError(where, `${name} must be { start: number[] } or { each: Int32Array }`, {
+      [name]: positions,
+    });
+  }
+  if (each.length === S || each.length === B * S) return;
+  throw new ShapeError(where, `${name}.each must have one number for each token`, {
+    ...facts,
+    'numbers given': each.length,
+  });
+}
