@@ -56,8 +56,8 @@ export function transposedTimes(x: tf.Tensor4D, y: tf.Tensor4D, Hkv: number): tf
 }
 
 // The backend adds the terms of a product one after the other, in float32: with 8,192 of them the error is twice what
-// attention may have, with 512 and then 16 it is a fifth of that.
-const termsPerSum = 512;
+// attention may have, with 1,024 and then 8 it is a third of that.
+const termsPerSum = 1024;
 
 function inShorterSums(x: tf.Tensor4D, y: tf.Tensor4D): tf.Tensor4D {
   const C = y.shape[2];

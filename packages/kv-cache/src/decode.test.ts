@@ -35,6 +35,10 @@ const layers: [string, () => Attention][] = [
     'MultiHeadAttention with positions',
     () => new MultiHeadAttention(config, { position: samplePositions(6) }),
   ],
+  [
+    'MultiHeadAttention with memory',
+    () => new MultiHeadAttention({ ...config, dropout: 0, numMemoryKeyValues: 2, addZeroAttention: true }),
+  ],
   ['GroupedQueryAttention, 2 heads', () => new GroupedQueryAttention({ ...config, numKeyValueHeads: 2 })],
   [
     'GroupedQueryAttention, 1 head, with positions',

@@ -13,19 +13,23 @@ export function withMemory(kernel: AttentionKernel, memory: KeyValues): Attentio
   return {
     name: kernel.name,
     unsupported: (call) => [...reasons(call), ...kernel.unsupported(call)],
-    notes: (call) => kernel.notes?.(call) ?? [],
+    notes: (call) => [...(call.inputs.stored ? [copied] : []), ...(kernel.notes?.(call) ?? [])],
     worthwhile: (call) => kernel.worthwhile?.(call) ?? true,
     run: (call) => kernel.run(extend(call, memory)),
   };
 }
 
-function reasons({ inputs, relative }: KernelCall): string[] {
-  const beside = [inputs.stored && 'a cache', relative && 'relative tables'].filter((name) => name);
-  return beside.map((name) => `memory keys and values cannot stand beside ${name} yet`);
+const copied = 'stored keys and values are copied into tensors, to stand before the memory';
+
+function reasons({ relative }: KernelCall): string[] {
+  return relative
+    ? ['memory keys and values stand nowhere, so that relative tables have no distance for them']
+    : [];
 }
 
 function extend(call: KernelCall, memory: KeyValues): KernelCall {
-  const { query, key, value } = call.inputs as Exclude<KernelCall['inputs'], { stored: object }>;
+  const { query, stored } = call.inputs;
+  const { key, value } = stored ? stored.materialise() : call.inputs;
   const { plan, bias } = call;
   const [B, Hq] = query.shape;
   const [Skv, M] = [key.shape[2], memory.key.shape[2]];

@@ -6,6 +6,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import type { MaskPlan } from '../mask';
 import { eachRowOfPlan } from '../mask-plan';
 import { take, whole } from '../take';
+import { writeTensor } from '../write-tensor';
 import type { PairIndices } from './block-tables';
 import type { Block } from './blocks';
 import { lookup } from './distance-lookup';
@@ -49,17 +50,29 @@ export function hasSinkKey({ plan, sink, biasIsFinite }: Prepared, block: Block)
 function hiddenBySpans(plan: MaskPlan, block: Block): tf.Tensor4D | undefined {
   const { batch, rows, keys } = block;
   const [planB, planH, , width] = plan.shape;
-  const shape = [planB === 1 ? 1 : batch[1] - batch[0], planH, rows[1] - rows[0], keys[1] - keys[0]] as const;
-  const added = new Float32Array(shape.reduce((size, n) => size * n, 1)).fill(-Infinity);
+  const shape: tf.ShapeMap['R4'] = [
+    planB === 1 ? 1 : batch[1] - batch[0],
+    planH,
+    rows[1] - rows[0],
+    keys[1] - keys[0],
+  ];
+  const eachSpan = (visit: (from: number, to: number, row: number) => void) =>
+    eachRowOfPlan(plan, block, (first, row) => {
+      for (let span = first; span < first + width; span++) {
+        visit(plan.spans[span * 2]! - keys[0], plan.spans[span * 2 + 1]! - keys[0], row);
+      }
+    });
   let visible = 0;
-  eachRowOfPlan(plan, block, (first, n) => {
-    for (let span = first; span < first + width; span++) {
-      const [from, to] = [plan.spans[span * 2]! - keys[0], plan.spans[span * 2 + 1]! - keys[0]];
-      if (from < to) added.fill(0, n * shape[3] + from, n * shape[3] + to);
-      visible += to - from;
-    }
+  eachSpan((from, to) => {
+    visible += to - from;
   });
-  return visible === added.length ? undefined : tf.tensor4d(added, [...shape]);
+  if (visible === tf.util.sizeFromShape(shape)) return undefined;
+  return writeTensor<tf.Rank.R4>(shape, (added) => {
+    added.fill(-Infinity);
+    eachSpan((from, to, row) => {
+      if (from < to) added.fill(0, row * shape[3] + from, row * shape[3] + to);
+    });
+  });
 }
 
 /** A bias at a hidden pair never counts, not even NaN, which adding -Infinity would not remove. */

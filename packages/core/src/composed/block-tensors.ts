@@ -4,6 +4,7 @@ import { dropoutKeeps, dropoutRow } from '../dropout';
 import type { Span } from '../mask';
 import { take, whole } from '../take';
 import { positionsOf } from '../token-positions';
+import { writeTensor } from '../write-tensor';
 import { type AddedToScores, addedToScores, hasSinkKey } from './added-to-scores';
 import { blockTables, type PairIndices, pairIndices } from './block-tables';
 import type { Block } from './blocks';
@@ -55,21 +56,21 @@ function dropoutFactors({ dropout, order, sizes }: Prepared, block: Block, sinkK
   const { rate, seed } = dropout!;
   const { batch, heads, rows, keys } = block;
   const keyCount = keys[1] - keys[0] + (sinkKey ? 1 : 0);
-  const shape = [batch[1] - batch[0], heads[1] - heads[0], rows[1] - rows[0], keyCount] as const;
-  const factors = new Float32Array(shape.reduce((product, size) => product * size)).fill(1);
-  let at = 0;
-  for (let b = batch[0]; b < batch[1]; b++) {
-    const queries = positionsOf(order.query, b, rows, sizes.Sq);
-    const columns = positionsOf(order.key, b, keys, sizes.Skv);
-    for (let h = heads[0]; h < heads[1]; h++) {
-      for (let i = 0; i < queries.length; i++) {
-        const row = dropoutRow(seed, b, h, queries[i]!);
-        for (let j = 0; j < columns.length; j++) {
-          factors[at + j] = dropoutKeeps(row, columns[j]!, rate) ? 1 / (1 - rate) : 0;
+  const shape: tf.ShapeMap['R4'] = [batch[1] - batch[0], heads[1] - heads[0], rows[1] - rows[0], keyCount];
+  return writeTensor<tf.Rank.R4>(shape, (factors) => {
+    factors.fill(1);
+    let at = 0;
+    for (let b = batch[0]; b < batch[1]; b++) {
+      const queries = positionsOf(order.query, b, rows, sizes.Sq);
+      const columns = positionsOf(order.key, b, keys, sizes.Skv);
+      for (let h = heads[0]; h < heads[1]; h++) {
+        for (let i = 0; i < queries.length; i++, at += keyCount) {
+          const row = dropoutRow(seed, b, h, queries[i]!);
+          for (let j = 0; j < columns.length; j++) {
+            factors[at + j] = dropoutKeeps(row, columns[j]!, rate) ? 1 / (1 - rate) : 0;
+          }
         }
-        at += keyCount;
       }
     }
-  }
-  return tf.tensor4d(factors, [...shape]);
+  });
 }

@@ -4,7 +4,8 @@ import type { Span } from '../mask';
 import type { DistanceIndex, Positions } from '../position';
 import { readsAtOnce } from '../reads-at-once';
 import { positionsOf } from '../token-positions';
-import { emptyOnHeap, hasWasmHeap, viewsOnHeap } from '../wasm-heap';
+import { floatsOnHeap, hasWasmHeap } from '../wasm-heap';
+import { writeTensor } from '../write-tensor';
 
 /** For each pair of a block, the row of a table; `size` where there is none. */
 export interface PairIndex {
@@ -144,21 +145,18 @@ function strides({ rows, columns, size }: PairIndex, along: Along) {
   return { perHead: size, perQuery: 0, perKey: 0, perRow: 1 };
 }
 
-/** A tensor of numbers written by a loop, zeros before it; on the heap of wasm without a copy. */
+/** A tensor whose numbers a loop makes of those of x; they are 0 before it. */
 function onHost(
   x: tf.Tensor4D,
   shape: Shape4,
   write: (from: Float32Array, to: Float32Array) => void,
 ): tf.Tensor4D {
-  if (hasWasmHeap()) {
-    const result = emptyOnHeap<tf.Rank.R4>(shape);
-    const [from, to] = viewsOnHeap(x, result);
-    write(from, to.fill(0));
-    return result;
+  if (!hasWasmHeap()) {
+    const from = x.dataSync() as Float32Array;
+    return writeTensor<tf.Rank.R4>(shape, (to) => write(from, to));
   }
-  const to = new Float32Array(shape.reduce((size, n) => size * n, 1));
-  write(x.dataSync() as Float32Array, to);
-  return tf.tensor4d(to, shape);
+  floatsOnHeap(x); // moves it here, if need be, before there is room for the result
+  return writeTensor<tf.Rank.R4>(shape, (to) => write(floatsOnHeap(x), to.fill(0)));
 }
 
 /** Where each pair's number lies in the flat table, and whether it has one: [b, h, rows, columns] each. */
