@@ -84,4 +84,14 @@ describe('predictCacheBytes where tensors cannot be reached', () => {
   afterAll(() => back());
 
   it('is what a growing cache allocates, to the byte', checkGrowing);
+
+  it.each([
+    [12, 75_497_472],
+    [4, 25_165_824],
+    [1, 6_291_456],
+  ])('D6: 12 layers of %i key/value heads of 64 hold %i bytes for 1,024 tokens', (heads, bytes) => {
+    const shape = { batch: 1, heads, keySize: 64, valueSize: 64 };
+    expect(12 * predictCacheBytes(shape, 'static', 1024)).toBe(bytes);
+    expect(12 * predictCacheBytes(shape, 'growing', 1024)).toBe(bytes);
+  });
 });
