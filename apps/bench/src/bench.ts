@@ -1,87 +1,156 @@
-// The main job: the published model reproduced, one sentence drawn, the layers timed.
+// The main job: the published model reproduced and studied, variants and caches compared, one sentence drawn, layers timed.
 import { writeFileSync } from 'node:fs';
+import { advice } from './advice';
 import { attentionMaps } from './attention-maps';
 import { type Backend, chooseBackend, startFrom } from './backend';
 import type { BackendName } from './backend-name';
+import type { CachedTiming } from './cached-speed';
+import { compareVariants } from './comparison';
+import { type ComparisonCases, comparisonCases } from './comparison-cases';
+import type { ComparisonChoice } from './comparison-names';
+import { comparisonLines } from './comparison-report';
 import { type Environment, readEnvironment } from './environment';
 import { WrongResultError } from './errors';
 import { mobyDickSentences } from './moby-dick';
-import { readModelFiles } from './model-files';
+import { type ModelFiles, readModelFiles } from './model-files';
+import { type ModelStudy, studyModel } from './model-study';
 import type { Outlet } from './outlet';
 import { prefillCases } from './prefill-cases';
 import { type Timing, timePrefill } from './prefill-speed';
 import { loadPublishedModel, type PublishedModel } from './published-model';
 import { environmentLines, headline, reproductionLines, speedLines } from './report';
 import { type Reproduction, reproduceSentences, wrongParts } from './reproduction';
+import { headLines, variantLines } from './study-report';
 
 export interface BenchOptions {
   readonly backend?: BackendName;
   readonly quick: boolean;
+  /** Which variants, caches and sizes are compared. Where any is chosen, nothing is drawn, and prefill is left out. */
+  readonly choice: ComparisonChoice;
   readonly json?: string; // absolute path
 }
 
 /** What `--json` writes. */
 export interface BenchResult {
+  readonly advice?: string;
   readonly environment: Environment;
   readonly backend: Backend;
   readonly reproduction: Reproduction;
-  readonly prefill: readonly Timing[];
+  readonly study: ModelStudy;
+  readonly comparison: readonly CachedTiming[];
+  readonly prefill?: readonly Timing[];
 }
 
 // Tokens a sentence. Beyond, Melville's are lists; the model reads twice as many.
 const shortest = 4;
 const longest = 64;
+/** Patterns of fewer tokens say little. */
+const shortestStudied = 13;
 
 /** Plain JavaScript takes seconds for a batch of sentences, and half a minute for all samples of 512 tokens. */
-function sizes(backend: BackendName, quick: boolean) {
-  const sentences = quick ? 32 : 192;
+function sizes({ name }: Backend, { quick, choice }: BenchOptions) {
+  const comparesOnly = Object.keys(choice).length > 0;
+  const isShort = quick || comparesOnly;
+  const share = name === 'cpu' ? 1 / 8 : 1;
   return {
-    sentences: backend === 'cpu' ? sentences / 8 : sentences,
+    comparesOnly,
+    sentences: (isShort ? 32 : 192) * share,
+    studied: (isShort ? 16 : 48) * share,
     lengths: quick ? [32, 128] : [32, 128, 512],
   };
 }
 
-/** @throws where the model is not reproduced, or a layer's numbers are wrong. */
-export async function bench({ backend: wanted, quick, json }: BenchOptions, outlet: Outlet): Promise<void> {
-  const { print, progress, terminal } = outlet;
-  const backend = await chooseBackend(wanted);
+/** @throws where the model is not reproduced, or a layer's numbers or bytes are wrong. */
+export async function bench(options: BenchOptions, outlet: Outlet): Promise<void> {
+  const { choice, quick } = options;
+  const backend = await chooseBackend(options.backend);
+  const cases = comparisonCases(choice, { backend: backend.name, quick });
   const environment = readEnvironment();
-  const { sentences, lengths } = sizes(backend.name, quick);
-
-  progress.stage('reading the model');
+  const { comparesOnly, lengths, ...counts } = sizes(backend, options);
+  outlet.progress.stage('reading the model');
   const files = readModelFiles();
   const model = await loadPublishedModel(files);
-  const reproduction = await reproduce(model, sentences, outlet);
-  print([
+
+  const reproduction = await reproduce(model, counts.sentences, outlet);
+  const proof = [
     headline(reproduction),
     '',
     ...environmentLines(backend, environment),
     '',
     ...reproductionLines(reproduction),
-  ]);
+  ];
   const wrong = wrongParts(reproduction);
-  if (wrong.length > 0) throw new WrongResultError(wrong.join('\n'));
-
-  const maps = await attentionMaps(model, { text: 'Call me Ishmael.', layer: 2 }, terminal);
-  model.dispose();
-  print(['', ...maps]);
-
-  const backends = await startFrom(backend.name);
-  progress.stage(`timing prefill on ${backends.join(' and ')}, each case checked first`);
-  const prefill = await timePrefill(prefillCases(files, lengths), backends, progress.advance);
-  print(['', ...speedLines(prefill, backends, terminal.width)]);
-
-  if (json !== undefined) {
-    const result: BenchResult = { environment, backend, reproduction, prefill };
-    writeFileSync(json, `${JSON.stringify(result, null, 2)}\n`);
+  if (wrong.length > 0) {
+    outlet.print(proof);
+    throw new WrongResultError(wrong.join('\n'));
   }
+  const study = await studySentences(model, counts.studied, outlet);
+  const comparison = await compareVariants(cases, outlet.progress);
+  const advised = advice(comparison, study);
+  outlet.print([...(advised ? [advised, ''] : []), ...proof]);
+  printComparison({ cases, comparison, study }, outlet);
+
+  if (!comparesOnly) await printMaps(model, outlet);
+  model.dispose();
+  const prefill = comparesOnly ? undefined : await timeLayers(files, { backend, lengths }, outlet);
+  write(options, {
+    ...(advised && { advice: advised }),
+    environment,
+    backend,
+    reproduction,
+    study,
+    comparison,
+    ...(prefill && { prefill }),
+  });
 }
 
 function reproduce(model: PublishedModel, count: number, { progress }: Outlet): Promise<Reproduction> {
   progress.stage(`reproducing attention on ${count} sentences of Moby Dick`);
-  const fits = (sentence: string) => {
+  return reproduceSentences(model, sentencesOf(model, count, shortest), (done) =>
+    progress.advance(done, count),
+  );
+}
+
+function studySentences(model: PublishedModel, count: number, { progress }: Outlet): Promise<ModelStudy> {
+  progress.stage(`pooling, naming and silencing heads on ${count} sentences`);
+  return studyModel(model, sentencesOf(model, count, shortestStudied), progress.advance);
+}
+
+function sentencesOf(model: PublishedModel, count: number, fewest: number): string[] {
+  return mobyDickSentences(count, (sentence) => {
     const { tokens, unknown } = model.tokenize(sentence);
-    return unknown.length === 0 && tokens.length >= shortest && tokens.length <= longest;
-  };
-  return reproduceSentences(model, mobyDickSentences(count, fits), (done) => progress.advance(done, count));
+    return unknown.length === 0 && tokens.length >= fewest && tokens.length <= longest;
+  });
+}
+
+interface Compared {
+  readonly cases: readonly ComparisonCases[];
+  readonly comparison: readonly CachedTiming[];
+  readonly study: ModelStudy;
+}
+
+function printComparison({ cases, comparison, study }: Compared, { print, terminal }: Outlet): void {
+  const { width } = terminal;
+  print(cases.flatMap((some) => ['', ...comparisonLines(some, comparison, width)]));
+  print(['', ...variantLines(study, width), '', ...headLines(study, width)]);
+}
+
+async function printMaps(model: PublishedModel, { print, terminal }: Outlet): Promise<void> {
+  print(['', ...(await attentionMaps(model, { text: 'Call me Ishmael.', layer: 2 }, terminal))]);
+}
+
+async function timeLayers(
+  files: ModelFiles,
+  { backend, lengths }: { readonly backend: Backend; readonly lengths: readonly number[] },
+  { print, progress, terminal }: Outlet,
+): Promise<Timing[]> {
+  const backends = await startFrom(backend.name);
+  progress.stage(`timing prefill on ${backends.join(' and ')}, each case checked first`);
+  const timings = await timePrefill(prefillCases(files, lengths), backends, progress.advance);
+  print(['', ...speedLines(timings, backends, terminal.width)]);
+  return timings;
+}
+
+function write({ json }: BenchOptions, result: BenchResult): void {
+  if (json !== undefined) writeFileSync(json, `${JSON.stringify(result, null, 2)}\n`);
 }

@@ -23,7 +23,10 @@ describe('runCommandLine', () => {
   it('explains itself', async () => {
     const { code, out } = await run('--help');
     expect(code).toBe(0);
-    for (const word of ['--backend', '--quick', '--json', 'attention']) expect(out).toContain(word);
+    for (const word of ['--backend', '--quick', '--json', 'attention', 'plan', 'gates'])
+      expect(out).toContain(word);
+    for (const word of ['--variant', '--cache', '--shape', '--tokens', '--batch'])
+      expect(out).toContain(word);
   });
 
   it.each([
@@ -31,6 +34,30 @@ describe('runCommandLine', () => {
     [['attention', 'a whale', '--layer', '3'], 'Allowed choices are 1, 2'],
     [['attention', 'a whale', '--quick'], '--layer <number>'],
     [['--quick', 'attention', 'a whale'], '--quick goes after attention'],
+    [['--quick', 'plan', 'bert-base'], '--quick goes after plan'],
+    [
+      ['--variant', 'grouped-8,gqa'],
+      'Allowed choices are multi-head, grouped-8, grouped-6, grouped-4, multi-query',
+    ],
+    [['--cache', 'ring'], 'Allowed choices are growing, static'],
+    [['--shape', 'gpt-4'], 'Allowed choices are gpt-2, llama-2-7b'],
+    [['--tokens', '0'], 'Allowed are whole numbers from 32 to 4,096'],
+    [['--batch', '2'], 'Allowed choices are 1, 4'],
+    [
+      ['--shape', 'gpt-2', '--variant', 'grouped-8'],
+      'choose from multi-head, grouped-6, grouped-4, multi-query',
+    ],
+    [
+      ['--tokens', '4096', '--batch', '4', '--shape', 'llama-2-7b', '--backend', 'wasm'],
+      'choose fewer of --tokens',
+    ],
+    [['plan'], 'give a model, the path of a config.json, or --embed-dim and --heads'],
+    [['plan', 'bert-tiny'], 'models: BERT-base, BERT-large'],
+    [['plan', '--heads', '-3'], 'Allowed are whole numbers from 1 to 1,048,576'],
+    [['plan', '--context', '1e9'], 'Allowed are whole numbers from 1 to 1,073,741,824'],
+    [['plan', 'bert-base', '--memory', '8'], '8GB'],
+    [['plan', '--embed-dim', '100', '--heads', '7'], 'embedDim must divide by numHeads'],
+    [['plan', 'bert-base', 'gpt-2'], 'too many arguments'],
     [['--fast'], '--quick'],
     [['atention', 'a whale'], 'attention [options] <text>'],
     [['attention'], "missing required argument 'text'"],
@@ -50,6 +77,16 @@ describe('the program', () => {
     const cwd = fileURLToPath(new URL('..', import.meta.url));
     return spawnSync(process.execPath, command, { cwd, env: { PATH: process.env.PATH }, encoding: 'utf8' });
   };
+
+  it('plans at once, without a backend', { timeout: 30_000 }, () => {
+    const { status, stdout, stderr } = bench('plan', 'llama-3 8b', '--memory', '8GB');
+    expect(stderr).toBe('');
+    expect(status).toBe(0);
+    expect(stdout).toMatch(
+      /^LLaMA-3 8B: 32 attention layers, 4,096 wide, 32 heads × 128, 8 key\/value heads\n/,
+    );
+    expect(stdout).toMatch(/\nin 8GB +30,517 tokens/);
+  });
 
   it('draws a sentence, plainly into a pipe', { timeout: 30_000 }, () => {
     const { status, stdout, stderr } = bench('attention', 'The bank by the river was flooded.');

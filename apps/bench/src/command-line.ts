@@ -1,10 +1,21 @@
-// The command line: `bench`, and `bench attention TEXT`.
+// The command line: `bench`, `bench attention TEXT`, `bench plan MODEL` and `bench gates`.
 import { existsSync, statSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { dirname } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
 import { type BackendName, backendNames } from './backend-name';
+import {
+  batchSizes,
+  type ComparisonChoice,
+  cacheNames,
+  shapeNames,
+  tokenRange,
+  variantNames,
+} from './comparison-names';
 import { UsageError, WrongResultError } from './errors';
+import { listOf, oneOf, wholeNumber } from './option-values';
 import type { Outlet } from './outlet';
+import { planCommand } from './plan-command';
+import { userPath } from './user-path';
 
 /** Runs it and gives the exit code: 0, 1 for a wrong result or a defect, 2 for a wrong command line. */
 export async function runCommandLine(args: readonly string[], outlet: Outlet): Promise<number> {
@@ -23,7 +34,7 @@ export async function runCommandLine(args: readonly string[], outlet: Outlet): P
   }
 }
 
-interface BenchFlags {
+interface BenchFlags extends ComparisonChoice {
   readonly backend?: BackendName;
   readonly quick?: boolean;
   readonly json?: string;
@@ -36,8 +47,8 @@ interface AttentionFlags {
 
 // The jobs are imported when they run: help and mistakes answer before TensorFlow.js is loaded.
 function createProgram(outlet: Outlet): Command {
-  const program = new Command('bench')
-    .description('Attention of a published model reproduced, drawn and timed.')
+  const program: Command = new Command('bench')
+    .description('Attention of a published model reproduced, drawn and timed; variants and caches compared.')
     .addOption(backendOption())
     .option('--quick', 'fewer sentences and lengths, for continuous integration')
     .option('--json <file>', 'also write the numbers to a file')
@@ -48,11 +59,33 @@ function createProgram(outlet: Outlet): Command {
       writeErr: outlet.printError,
     })
     .exitOverride()
-    .action(async ({ quick = false, json, ...rest }: BenchFlags) => {
+    .hook('preSubcommand', (_, subcommand) => refuseMisplaced(program, subcommand))
+    .action(async ({ quick = false, json, backend, ...choice }: BenchFlags) => {
       const file = json === undefined ? {} : { json: writablePath(json) };
       const { bench } = await import('./bench');
-      await bench({ quick, ...file, ...rest }, outlet);
+      await bench({ quick, choice, ...file, ...(backend && { backend }) }, outlet);
     });
+  addChoices(program);
+  addAttention(program, outlet);
+  program.addCommand(planCommand(outlet).copyInheritedSettings(program));
+  addGates(program, outlet);
+  return program;
+}
+
+/** Several values have commas between them. */
+function addChoices(program: Command): void {
+  const choice = <T>(flags: string, description: string, parse: (text: string) => T) =>
+    program.addOption(new Option(flags, description).argParser(listOf(parse)));
+  program.optionsGroup('Compare only, and only these (several with commas between them):');
+  choice('--variant <names>', `${variantNames.join(', ')}; multi-head is always there`, oneOf(variantNames));
+  choice('--cache <names>', cacheNames.join(', '), oneOf(cacheNames));
+  choice('--shape <names>', shapeNames.join(', '), oneOf(shapeNames));
+  const { from, to } = tokenRange;
+  choice('--tokens <numbers>', `in the cache, ${from} to ${to}`, wholeNumber(from, to));
+  choice('--batch <numbers>', batchSizes.join(', '), oneOf(batchSizes));
+}
+
+function addAttention(program: Command, outlet: Outlet): void {
   program
     .command('attention')
     .description('draw what the four heads of a layer see in any sentence')
@@ -60,12 +93,12 @@ function createProgram(outlet: Outlet): Command {
     .addOption(new Option('--layer <number>', 'which of the two layers').choices(['1', '2']).default('2'))
     .addOption(backendOption())
     .action(async (text: string, { layer, ...rest }: AttentionFlags) => {
-      const misplaced = Object.keys(program.opts());
-      if (misplaced.length > 0)
-        throw new UsageError(`--${misplaced[0]} goes after attention, if it takes it at all`);
       const { drawAttention } = await import('./draw-attention');
       await drawAttention({ text, layer: Number(layer), ...rest }, outlet);
     });
+}
+
+function addGates(program: Command, outlet: Outlet): void {
   program
     .command('gates')
     .description('the speeds that Polyhead promises on wasm, as ratios to peers in one interleaved run')
@@ -73,7 +106,12 @@ function createProgram(outlet: Outlet): Command {
       const { runGates } = await import('./gates');
       await runGates(outlet);
     });
-  return program;
+}
+
+function refuseMisplaced(program: Command, subcommand: Command): void {
+  const misplaced = Object.keys(program.opts())[0];
+  if (misplaced === undefined) return;
+  throw new UsageError(`--${misplaced} goes after ${subcommand.name()}, if it takes it at all`);
 }
 
 const backendOption = () =>
@@ -81,9 +119,8 @@ const backendOption = () =>
     backendNames,
   );
 
-/** Paths are meant from where the user stands, which a package manager may have left. */
 function writablePath(file: string): string {
-  const path = resolve(process.env.INIT_CWD ?? '', file);
+  const path = userPath(file);
   if (!existsSync(dirname(path))) throw new UsageError(`--json: there is no folder ${dirname(path)}`);
   if (existsSync(path) && statSync(path).isDirectory()) throw new UsageError(`--json: ${path} is a folder`);
   return path;

@@ -8,7 +8,7 @@ import { quantile } from './quantile';
 import { alignColumns } from './table';
 import { causalBias, tunedHeads } from './tuned-heads';
 
-interface Gate {
+export interface Gate {
   readonly work: string;
   readonly against: string;
   readonly bound: string;
@@ -66,13 +66,14 @@ export async function runGates(outlet: Outlet): Promise<void> {
   await chooseBackend('wasm');
   const rows = gates.map((gate, n) => {
     outlet.progress.stage(`gate ${n + 1} of ${gates.length}: ${gate.work}`);
-    return rowOf(gate);
+    return gateRow(gate);
   });
   const head = ['work on wasm', 'ours ms', 'against', 'ms', 'ratio', 'bound', ''];
   outlet.print(alignColumns([head, ...rows], [1, 3, 4]));
 }
 
-function rowOf(gate: Gate): string[] {
+/** What was measured, and whether the bound holds. */
+export function gateRow(gate: Gate): string[] {
   const { ours, peer, ratio } = gate.make();
   const [mine, theirs] = takeTurns([ours, peer], gate.runs) as [number, number];
   const value = ratio(mine, theirs);

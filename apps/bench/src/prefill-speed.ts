@@ -4,24 +4,22 @@ import type { MultiHeadAttention } from '@polyhead/multi-head';
 import * as tf from '@tensorflow/tfjs-core';
 import type { BackendName } from './backend-name';
 import { WrongResultError } from './errors';
-import { layerOracle } from './layer-oracle';
+import { evenlySpread } from './evenly-spread';
 import { type PrefillCase, sampleCount } from './prefill-cases';
-import { quantile } from './quantile';
+import { type Spread, spreadOf } from './quantile';
+import { allowedError, relativeError } from './relative-error';
+import { sampleLayer } from './sampled-layer';
+import { timeOutput } from './time-output';
 
-export interface Timing {
+/** Times in milliseconds. */
+export interface Timing extends Spread {
   readonly layer: string;
   readonly length: number;
   readonly backend: BackendName;
-  readonly samples: number;
-  readonly median: number; // milliseconds
-  readonly p10: number;
-  readonly p90: number;
   /** Largest difference to the layer in doubles, as a share of its largest output. */
   readonly error: number;
 }
 
-/** Float32 sums of 512 products, four projections deep, miss doubles by about 1e-6. */
-const allowedError = 1e-5;
 const checkedRows = 8;
 
 interface Runner {
@@ -80,24 +78,14 @@ function prepare(prefill: PrefillCase, backend: BackendName): Runner {
 
 /** Largest difference to doubles over a few rows, first and last among them, as a share of their largest number. */
 function errorOf({ length, mask }: PrefillCase, attention: MultiHeadAttention, input: tf.Tensor3D): number {
-  const rows = Array.from({ length: checkedRows }, (_, i) =>
-    Math.round((i * (length - 1)) / (checkedRows - 1)),
-  );
-  const expected = layerOracle(attention, {
-    input: Float64Array.from(input.dataSync()),
-    rows,
-    causal: mask !== undefined,
-  });
+  const rows = evenlySpread(checkedRows, length);
+  const layer = sampleLayer(attention);
+  const heads = layer.headOutputs({ input: input.dataSync(), rows, causal: mask !== undefined });
+  const expected = layer.output(heads);
   const output = tf.tidy(() => apply(attention, input, mask).dataSync());
   const columns = output.length / length;
-  let difference = 0;
-  let largest = 0;
-  for (const [n, value] of expected.entries()) {
-    const actual = output[rows[Math.floor(n / columns)]! * columns + (n % columns)]!;
-    difference = Math.max(difference, Math.abs(actual - value)); // keeps NaN
-    largest = Math.max(largest, Math.abs(value));
-  }
-  return difference / largest;
+  const actual = rows.flatMap((row) => [...output.subarray(row * columns, (row + 1) * columns)]);
+  return relativeError(actual, expected);
 }
 
 /** Each runner's samples spread evenly over the rounds. */
@@ -109,19 +97,10 @@ async function takeTurns(runners: readonly Runner[], onStep: OnStep): Promise<vo
       const due = Math.ceil(((round + 1) * runner.planned) / rounds);
       if (runner.samples.length >= due) continue;
       await tf.setBackend(runner.backend);
-      runner.samples.push(await timeOnce(runner));
+      const { attention, input, prefill } = runner;
+      runner.samples.push(await timeOutput(() => apply(attention, input, prefill.mask)));
     }
   }
-}
-
-/** Ends when the numbers are back on the host: a backend may compute later than it returns. */
-async function timeOnce({ attention, input, prefill }: Runner): Promise<number> {
-  const start = performance.now();
-  const output = tf.tidy(() => apply(attention, input, prefill.mask));
-  await output.data();
-  const elapsed = performance.now() - start;
-  output.dispose();
-  return elapsed;
 }
 
 const apply = (attention: MultiHeadAttention, query: tf.Tensor3D, mask: PrefillCase['mask']) =>
@@ -132,10 +111,7 @@ function summarise({ prefill, backend, samples, error }: Runner): Timing {
     layer: prefill.layer,
     length: prefill.length,
     backend,
-    samples: samples.length,
-    median: quantile(samples, 0.5),
-    p10: quantile(samples, 0.1),
-    p90: quantile(samples, 0.9),
+    ...spreadOf(samples),
     error,
   };
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { quantile } from './quantile';
+import { quantile, spreadOf } from './quantile';
 
 it('interpolates between neighbours, whatever their order', () => {
   expect(quantile([30, 10, 20, 40], 0.5)).toBe(25);
@@ -10,4 +10,9 @@ it('interpolates between neighbours, whatever their order', () => {
 
 it('refuses to summarise nothing', () => {
   expect(() => quantile([], 0.5)).toThrow('no samples');
+});
+
+it('summarises by the median and the tenths at both ends', () => {
+  const samples = Array.from({ length: 11 }, (_, n) => n);
+  expect(spreadOf(samples)).toEqual({ samples: 11, median: 5, p10: 1, p90: 9 });
 });

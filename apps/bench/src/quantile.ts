@@ -1,3 +1,19 @@
+export interface Spread {
+  readonly samples: number;
+  readonly median: number;
+  readonly p10: number;
+  readonly p90: number;
+}
+
+export function spreadOf(samples: readonly number[]): Spread {
+  const [p10, median, p90] = [0.1, 0.5, 0.9].map((share) => quantile(samples, share)) as [
+    number,
+    number,
+    number,
+  ];
+  return { samples: samples.length, median, p10, p90 };
+}
+
 /** The value below which a share of the samples lies, linear between neighbours. */
 export function quantile(samples: readonly number[], share: number): number {
   if (samples.length === 0) throw new RangeError('quantile: no samples');

@@ -2,6 +2,7 @@
 import type { Backend } from './backend';
 import type { BackendName } from './backend-name';
 import type { Environment } from './environment';
+import { count } from './format-number';
 import { layerNotes } from './prefill-cases';
 import type { Timing } from './prefill-speed';
 import { allowedDifference, type Reproduction, wrongParts } from './reproduction';
@@ -87,7 +88,5 @@ function casesOf(timings: readonly Timing[], backends: number): Timing[][] {
   const cases = timings.length / backends;
   return Array.from({ length: cases }, (_, i) => timings.slice(i * backends, (i + 1) * backends));
 }
-
-const count = (n: number) => n.toLocaleString('en');
 
 const milliseconds = (ms: number) => (ms < 10 ? ms.toFixed(2) : ms.toFixed(0));

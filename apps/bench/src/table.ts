@@ -25,3 +25,31 @@ export function alignColumns(rows: readonly (readonly string[])[], right: readon
     .split('\n')
     .map((line) => line.trimEnd());
 }
+
+/**
+ * The same as tables no wider than `width`, where one column fits: each repeats the first `kept` columns, and there are
+ * as few as possible.
+ */
+export function alignWithin(
+  width: number,
+  rows: readonly (readonly string[])[],
+  { right, kept = 1 }: { readonly right: readonly number[]; readonly kept?: number },
+): string[] {
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  const wide = (columns: readonly number[]) => columns.reduce((sum, column) => sum + widths[column]! + 2, -2);
+  const first = widths.map((_, column) => column).slice(0, kept);
+  const tables: number[][] = [];
+  for (const column of widths.keys()) {
+    if (column < kept) continue;
+    const last = tables.at(-1);
+    if (last && wide([...last, column]) <= width) last.push(column);
+    else tables.push([...first, column]);
+  }
+  return tables.flatMap((columns, n) => [
+    ...(n > 0 ? [''] : []),
+    ...alignColumns(
+      rows.map((row) => columns.map((column) => row[column]!)),
+      columns.flatMap((column, at) => (right.includes(column) ? [at] : [])),
+    ),
+  ]);
+}

@@ -12,7 +12,7 @@ export { checkLayerCall, checkLayerInputs } from './check-layer';
 export { checkTensor } from './check-tensor';
 export { cleanTidy } from './clean-tidy';
 export { composed } from './composed/composed';
-export { dropoutFactor } from './dropout';
+export { dropoutFactor, dropoutKeeps, dropoutRow } from './dropout';
 export {
   AttentionError,
   ConfigError,
@@ -22,7 +22,7 @@ export {
 } from './errors';
 export { type ChosenKernel, type Explanation, firstSupported } from './first-supported';
 export { given } from './given';
-export { differentiable } from './gradient';
+export { differentiable, secondOrder } from './gradient';
 export { fromSequenceMajor, mergeHeads, splitHeads } from './heads';
 export type {
   AttendOptions,
@@ -72,6 +72,7 @@ export type {
   TokenPositions,
 } from './position';
 export { project } from './project';
+export { readsAtOnce } from './reads-at-once';
 export { type AttentionAndWeights, scaledDotProductAttention } from './scaled-dot-product-attention';
 export { seedOf } from './seed';
 export { distancesBetween, positionsOf } from './token-positions';

@@ -32,8 +32,7 @@ export function timesTransposed(x: tf.Tensor4D, y: tf.Tensor4D): tf.Tensor4D {
  * @returns [B, Hq, R, N]
  */
 export function times(x: tf.Tensor4D, y: tf.Tensor4D): tf.Tensor4D {
-  const [B, Hkv, C, N] = y.shape;
-  if (isOneMatrix(y) && C > termsPerSum) return inShorterSums(x, y);
+  const [B, Hkv, , N] = y.shape;
   const product = tf.matMul(fold(x, B * Hkv), fold(y, B * Hkv));
   return tf.reshape(product, [B, x.shape[1], x.shape[2], N]);
 }
@@ -55,17 +54,26 @@ export function transposedTimes(x: tf.Tensor4D, y: tf.Tensor4D, Hkv: number): tf
   return tf.reshape(product, [B, Hkv, x.shape[3], y.shape[3]]);
 }
 
-// The backend adds the terms of a product one after the other, in float32: with 8,192 of them the error is twice what
-// attention may have, with 1,024 and then 8 it is a third of that.
+// On wasm a product adds its terms one after the other, in float32: with 8,192 of them the error is twice what attention
+// may have, with 1,024 and then 8 it is a third of that.
 const termsPerSum = 1024;
 
-function inShorterSums(x: tf.Tensor4D, y: tf.Tensor4D): tf.Tensor4D {
-  const C = y.shape[2];
+/**
+ * `times` where the inner axis is the keys, of which there may be many: in shorter sums, which are nearer the truth.
+ * Products of weight matrices are not split, since the backend keeps them packed from call to call.
+ *
+ * @param x [B, Hq, R, Skv]
+ * @param y [B, Hkv, Skv, N]
+ * @returns [B, Hq, R, N]
+ */
+export function timesOverKeys(x: tf.Tensor4D, y: tf.Tensor4D): tf.Tensor4D {
+  const Skv = y.shape[2];
+  if (!isOneMatrix(y) || Skv <= termsPerSum) return times(x, y);
   let total: tf.Tensor4D | undefined;
-  for (let from = 0; from < C; from += termsPerSum) {
-    const terms: Span = [from, Math.min(C, from + termsPerSum)];
-    const columns = take(x, [whole(x, 0), whole(x, 1), whole(x, 2), terms]);
-    const part = times(columns, take(y, [whole(y, 0), whole(y, 1), terms, whole(y, 3)]));
+  for (let from = 0; from < Skv; from += termsPerSum) {
+    const keys: Span = [from, Math.min(Skv, from + termsPerSum)];
+    const columns = take(x, [whole(x, 0), whole(x, 1), whole(x, 2), keys]);
+    const part = times(columns, take(y, [whole(y, 0), whole(y, 1), keys, whole(y, 3)]));
     total = total ? tf.add(total, part) : part;
   }
   return total!;

@@ -1,7 +1,7 @@
 // softmax(softcap(scale Q K^T) + bias + mask) V for one block, and its gradient (Vaswani et al. 2017, 1706.03762).
 // Where a position method gives tables, their terms stand beside those of queries, keys and values.
 import * as tf from '@tensorflow/tfjs-core';
-import { times, timesTransposed, transposedTimes } from '../multiply';
+import { timesOverKeys, timesTransposed, transposedTimes } from '../multiply';
 import {
   type BlockTables,
   tableOutput,
@@ -39,7 +39,7 @@ export function attentionWeights({ query, key, softcap, added, keep, tables }: B
 
 /** [b, hq, rows, Dv] */
 export function attentionOutput({ kept }: BlockWeights, { value, tables }: BlockTensors): tf.Tensor4D {
-  return sum(times(kept, value), tables.values ? [tableOutput(tables.values, kept)] : []);
+  return sum(timesOverKeys(kept, value), tables.values ? [tableOutput(tables.values, kept)] : []);
 }
 
 /**
@@ -76,7 +76,7 @@ export function attentionGradient(x: BlockTensors, found: BlockWeights, d: Resul
   const slope = x.softcap ? tf.sub(1, tf.square(tf.div(capped, x.softcap))) : undefined; // of c tanh(s / c)
   const products: tf.Tensor4D = slope ? tf.mul(scores, slope) : scores;
   const ofTables = tableProductsGradient(x.tables, x, products);
-  const query = sum(times(products, x.key), ofTables.query ? [ofTables.query] : []); // [b, hq, rows, D]
+  const query = sum(timesOverKeys(products, x.key), ofTables.query ? [ofTables.query] : []); // [b, hq, rows, D]
   const ofProducts = transposedTimes(products, x.query, x.key.shape[1]);
   const key = sum(ofProducts, ofTables.key ? [ofTables.key] : []); // [b, hkv, keys, D]
   const { keys, keysQuery, queries } = ofTables;

@@ -1,0 +1,15 @@
+// Numbers as people read them.
+
+/** A whole number, with its thousands apart. */
+export const count = (n: number) => n.toLocaleString('en');
+
+/** Three digits, or all of a larger whole number. */
+export function threeDigits(n: number): string {
+  const digits = Math.max(0, 3 - Math.floor(Math.abs(n)).toString().length);
+  return n.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+/** How many times: `1.63 ×`, and `4 ×` where it is whole. */
+export const times = (ratio: number) => `${Number.isInteger(ratio) ? ratio : ratio.toFixed(2)} ×`;
+
+export const percent = (share: number) => `${(100 * share).toFixed(0)} %`;
