@@ -21,9 +21,9 @@ export interface VariantSuite extends Omit<Variant, 'options'> {
  */
 export function describeVariant(
   name: string,
-  { create, options = commonOptions, knownGaps }: VariantSuite,
+  { options = commonOptions, knownGaps, ...variant }: VariantSuite,
 ): void {
-  describeChecks(name, variantChecks({ create, options }), knownGaps);
+  describeChecks(name, variantChecks({ ...variant, options }), knownGaps);
 }
 
 /** All checks of a variant. */

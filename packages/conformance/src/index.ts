@@ -9,8 +9,8 @@ export { randomTensor, seededRandom, tabulate } from './inputs';
 export { type Numbers, toHost, toTensor, toTensors } from './kernel-run';
 export type { LayerConfig } from './layer-case';
 export { layerOracle } from './layer-oracle';
-export { layerGradients, layerNumbers } from './layer-run';
-export { expectFlatHeap, expectSameMemory, heapBytes, memoryNow } from './memory';
+export { layerGradients, layerNumbers, tokenByToken } from './layer-run';
+export { bytesDuring, expectFlatHeap, expectSameMemory, heapBytes, memoryNow, peakBytes } from './memory';
 export { useOpaqueBackend } from './opaque-backend';
 export {
   attentionOracle,
@@ -20,6 +20,22 @@ export {
   type OracleResult,
   type Sizes,
 } from './oracle';
+export { positionCells } from './position-checks/position-cells';
+export { positionMatrix } from './position-checks/position-matrix';
+export type { PositionOracle } from './position-checks/position-oracle';
+export {
+  alibiOracle,
+  axialRotaryOracle,
+  bertRelativeOracle,
+  debertaOracle,
+  rotaryOracle,
+  shawOracle,
+  swinOracle,
+  t5Oracle,
+  transformerXLOracle,
+} from './position-checks/position-oracles';
+export type { PositionCase, PositionCell, PositionSuite, PositionVariant } from './position-checks/suite';
 export { samplePositions } from './sample-positions';
 export { expectNumbers, numbersOf } from './scene';
+export { fromLinears, type Linear } from './torch-linears';
 export { commonOptions, type LayerOption } from './variant-checks/suite';

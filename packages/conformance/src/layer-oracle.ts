@@ -5,6 +5,7 @@
 import type { QueryKeyNorm } from '@polyhead/core';
 import { tabulate } from './inputs';
 import { attentionOracle, entryAt, type HostTensor, type OracleInputs, type Sizes } from './oracle';
+import { type PositionOracle, placesOf, turned } from './position-checks/position-oracle';
 
 /** What the oracle needs of a config; sizes follow from the weights. */
 export interface OracleLayerConfig {
@@ -17,13 +18,14 @@ export interface OracleLayerConfig {
   readonly outputGate?: 'number' | 'head';
 }
 
-export interface LayerOracleInputs extends Pick<OracleInputs, 'isVisible' | 'bias'> {
+export interface LayerOracleInputs extends Pick<OracleInputs, 'isVisible' | 'bias' | 'positions'> {
   readonly config: OracleLayerConfig;
   /** By variable name: query/kernel [in, out], query/bias [out], … memory/key [M, Hkv * D]. */
   readonly weights: { readonly [name: string]: HostTensor };
   readonly query: HostTensor; // [B, Sq, E]
   readonly key?: HostTensor; // [B, Skv, E of keys]; default: the query
   readonly value?: HostTensor; // [B, Skv, E of values]; default: the key
+  readonly position?: PositionOracle;
 }
 
 export interface LayerOracleResult {
@@ -39,20 +41,26 @@ export function layerOracle(inputs: LayerOracleInputs): LayerOracleResult {
   const { numHeads, numKeyValueHeads = numHeads, scale, softcap = 0 } = config;
   const projected = (name: string, x: HostTensor, heads: number) =>
     splitHeads(normalised(project(x, weights, name), name, { ...inputs, heads }), heads);
+  const places = placesOf(inputs, { Sq: query.shape[1]!, Skv: key.shape[1]! });
+  const turn = (heads: HostTensor, role: 'query' | 'key') => turned(heads, role, { ...inputs, places });
   const q = projected('query', query, numHeads); // [B, Hq, Sq, D]
-  const k = withMemory(projected('key', key, numKeyValueHeads), inputs, 'memory/key'); // [B, Hkv, Skv + M, D]
+  const keys = turn(projected('key', key, numKeyValueHeads), 'key');
+  const k = withMemory(keys, inputs, 'memory/key'); // [B, Hkv, Skv + M, D]
   const v = withMemory(projected('value', value, numKeyValueHeads), inputs, 'memory/value');
   const [B, Hq, Sq, D] = q.shape as [number, number, number, number];
   const [, Hkv, Skv, Dv] = v.shape as [number, number, number, number];
   const sizes: Sizes = { B, Hq, Hkv, Sq, Skv, D, Dv };
   const isMemory = (j: number) => j >= key.shape[1]!;
+  const relative = inputs.position?.tables?.(weights, { sizes, places, query: q });
   const { output, ...rest } = attentionOracle({
     sizes,
-    query: q.data,
+    query: turn(q, 'query').data,
     key: k.data,
     value: v.data,
     softcap,
     ...(scale !== undefined && { scale }),
+    positions: places,
+    ...(relative && { relative }),
     ...(weights['sinks/logits'] && { sinkLogits: weights['sinks/logits'].data }),
     isVisible: (b, h, i, j) => isMemory(j) || isVisible?.(b, h, i, j) !== false,
     ...(bias && { bias: tabulate([B, Hq, Sq, Skv], (...at) => (isMemory(at[3]!) ? 0 : entryAt(bias, at))) }),

@@ -9,6 +9,19 @@ export function layerNumbers(layer: Attention, inputs: LayerInputs, call: LayerC
   return Object.fromEntries(Object.entries(results).map(([name, result]) => [name, toHost(result)]));
 }
 
+/**
+ * The outputs of tokens one after another, which the cache of the call keeps: [B, S, outputDim].
+ *
+ * @param query [B, S, E]
+ */
+export function tokenByToken(layer: Attention, query: tf.Tensor3D, call: LayerCall): tf.Tensor3D {
+  const tokens = tf.split(query, query.shape[1], 1);
+  return tf.concat(
+    tokens.map((token) => layer.apply({ query: token as tf.Tensor3D }, call).output),
+    1,
+  );
+}
+
 interface LayerLoss {
   readonly inputs: LayerInputs;
   readonly call?: LayerCall;
@@ -16,7 +29,7 @@ interface LayerLoss {
   readonly cotangents: { readonly [result in keyof Omit<LayerResult, 'kernel'>]?: Float64Array };
 }
 
-/** The gradient for each input given and for each variable, by name. */
+/** The gradient for each input given and for each variable, by name: zeros where the result does not depend on it. */
 export function layerGradients(layer: Attention, { inputs, call = {}, cotangents }: LayerLoss): Numbers {
   const loss = (given: LayerInputs) => {
     const results = layer.apply(given, call);
@@ -36,6 +49,9 @@ export function layerGradients(layer: Attention, { inputs, call = {}, cotangents
   );
   return Object.fromEntries([
     ...names.map((name, n) => [name, toHost(ofInputs[n]!)]),
-    ...layer.variables.map(({ name, variable }) => [name, toHost(grads[variable.name]!)]),
+    ...layer.variables.map(({ name, variable }) => [
+      name,
+      toHost(grads[variable.name] ?? tf.zerosLike(variable)),
+    ]),
   ]);
 }

@@ -42,3 +42,27 @@ export function expectFlatHeap(call: () => void, repeats: number): void {
   if (heapBytes() !== before)
     throw new Error(`the heap grew by ${heapBytes() - before} bytes in ${count} calls`);
 }
+
+/** The most bytes of tensors that lived at once while the call ran, beyond those before it, and those of the largest. */
+export function bytesDuring(call: () => void): { readonly peak: number; readonly largest: number } {
+  const engine = tf.engine() as unknown as { trackTensor: (tensor: tf.Tensor, ...rest: unknown[]) => void };
+  const track = engine.trackTensor;
+  const before = tf.memory().numBytes;
+  const found = { peak: 0, largest: 0 };
+  engine.trackTensor = (tensor, ...rest) => {
+    track.call(engine, tensor, ...rest);
+    found.peak = Math.max(found.peak, tf.memory().numBytes - before);
+    found.largest = Math.max(found.largest, tensor.size * tf.util.bytesPerElement(tensor.dtype));
+  };
+  try {
+    tf.tidy(call);
+  } finally {
+    engine.trackTensor = track;
+  }
+  return found;
+}
+
+/** The most bytes of tensors that lived at once while the call ran, beyond those before it. */
+export function peakBytes(call: () => void): number {
+  return bytesDuring(call).peak;
+}

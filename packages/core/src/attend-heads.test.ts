@@ -102,6 +102,32 @@ describe('attendHeads', () => {
     expect(output.shape).toEqual([2, 3, 5, 4]);
   });
 
+  it('passes over a method that is for a sequence itself, in cross-attention', () => {
+    const [query, key, value] = [heads(3), heads(5), heads(5)];
+    const position = { ...shifting(), selfOnly: true };
+    const call = { query, key, value, kernel: composed };
+    const [without, passedOver] = [
+      attendHeads({ ...call, cross: true }),
+      attendHeads({ ...call, cross: true, position }),
+    ];
+    expect([...passedOver.output.dataSync()]).toEqual([...without.output.dataSync()]);
+    expect(position.asked).toEqual([]);
+    attendHeads({ ...call, query: key, cross: false, position });
+    expect(position.asked).toHaveLength(3);
+  });
+
+  it.each([
+    [0, 0],
+    [0, 4],
+    [3, 0],
+  ])('asks tables for one distance where %i queries and %i keys make no pair', (Sq, Skv) => {
+    const position = shifting();
+    const call = { query: heads(Sq), key: heads(Skv), value: heads(Skv), cross: Sq !== Skv };
+    const { output } = attendHeads({ ...call, kernel: composed, position });
+    expect(output.shape).toEqual([2, 3, Sq, 4]);
+    expect(position.asked.at(-1)).toEqual([0, 1]);
+  });
+
   it('rotates queries and keys at their positions, and asks tables for the distances that occur', () => {
     const position = shifting();
     const kernel = recording();

@@ -1,8 +1,9 @@
 import type { Span } from './mask';
 import type { Positions, TokenPositions } from './position';
 
-/** The distances key position - query position that can occur between rows of these positions. */
+/** The distances key position - query position that can occur between rows of these positions; 0 where there are none. */
 export function distancesBetween({ query, key }: Positions, Sq: number, Skv: number): Span {
+  if (Sq === 0 || Skv === 0) return [0, 1];
   const [firstQuery, lastQuery] = bounds(query, Sq);
   const [firstKey, lastKey] = bounds(key, Skv);
   return [firstKey - lastQuery, lastKey - firstQuery + 1];

@@ -16,6 +16,14 @@ describe('Weights', () => {
     weights.dispose();
   });
 
+  it('start several matrices within the limit of one', () => {
+    const weights = new Weights('Layer', { tables: [50, 3, 3] }, { seed: 1 });
+    const most = Math.max(...numbers(weights, 'tables').map(Math.abs));
+    expect(most).toBeLessThanOrEqual(1); // sqrt(6 / (3 + 3))
+    expect(most).toBeGreaterThan(0.9);
+    weights.dispose();
+  });
+
   it('start the same from the same seed, and differently by name and seed', () => {
     const [one, same, other] = [1, 1, 2].map((seed) => new Weights('Layer', shapes, { seed }));
     expect(numbers(one!, 'query/kernel')).toEqual(numbers(same!, 'query/kernel'));

@@ -1,6 +1,7 @@
 // What the suite is told of a variant.
 import type { Attention, LayerParts } from '@polyhead/core';
 import type { LayerConfig } from '../layer-case';
+import type { PositionOracle } from '../position-checks/position-oracle';
 
 /** Options of a config that a variant may have or not have. */
 export type LayerOption = Exclude<keyof LayerConfig, 'embedDim' | 'numHeads' | 'seed'>;
@@ -25,6 +26,8 @@ export interface Variant {
   create(config: LayerConfig, parts?: LayerParts): Attention;
   /** The options its config has beside embedDim, numHeads and seed. */
   readonly options: readonly LayerOption[];
+  /** What it does to positions, by the definition; absent where it does nothing. */
+  readonly position?: PositionOracle;
 }
 
 /** True where the variant has every option of the config. */

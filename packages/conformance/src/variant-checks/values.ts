@@ -29,12 +29,14 @@ function withWeights(variant: Variant, row: LayerRow) {
   const layer = variant.create(row.config);
   const weights = randomWeights(layer);
   layer.setWeights(toTensors(weights));
-  return { layer, weights, found: layerCase(row) };
+  const found = layerCase(row);
+  const oracle = { ...found.oracle, weights, ...(variant.position && { position: variant.position }) };
+  return { layer, weights, found, oracle };
 }
 
 function checkResults(variant: Variant, row: LayerRow): void {
-  const { layer, weights, found } = withWeights(variant, row);
-  const { maxAbsScore, ...expected } = layerOracle({ ...found.oracle, weights });
+  const { layer, found, oracle } = withWeights(variant, row);
+  const { maxAbsScore, ...expected } = layerOracle(oracle);
   expectClose({
     actual: layerNumbers(layer, found.inputs(), { ...found.call(), returns }),
     expected,
@@ -44,13 +46,13 @@ function checkResults(variant: Variant, row: LayerRow): void {
 }
 
 function checkGradients(variant: Variant, row: LayerRow): void {
-  const { layer, weights, found } = withWeights(variant, row);
-  const first = layerOracle({ ...found.oracle, weights });
+  const { layer, weights, found, oracle } = withWeights(variant, row);
+  const first = layerOracle(oracle);
   const random = seededRandom(first.output.length);
   const names = ['output', ...returns] as const;
   const cotangents = Object.fromEntries(names.map((name) => [name, randomArray(first[name].length, random)]));
   const loss = () => {
-    const results = layerOracle({ ...found.oracle, weights });
+    const results = layerOracle(oracle);
     return names.reduce((sum, name) => sum + weightedSum(results[name], cotangents[name]!), 0);
   };
   const arrays = { ...found.arrays, ...weights };

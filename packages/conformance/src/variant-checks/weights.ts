@@ -107,10 +107,12 @@ function checkHeads(variant: Variant): void {
   const weights = toTensors(randomWeights(whole));
   whole.setWeights(weights);
   const found = layerCase({ name: '', config, B: 2, Sq: 4, Skv: 5, mask: 'causal' });
+  const ofPosition = Object.entries(weights).filter(([name]) => name.startsWith('position/')); // shared by heads
   const heads = [0, 1].map((h) => {
     const head = variant.create({ ...config, numHeads: 1, headDim: D });
     const columns = (name: string) => tf.slice(weights[`${name}/kernel`]!, [0, h * D], [-1, D]);
     head.setWeights({
+      ...Object.fromEntries(ofPosition),
       'query/kernel': columns('query'),
       'key/kernel': columns('key'),
       'value/kernel': columns('value'),

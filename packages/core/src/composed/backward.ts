@@ -4,7 +4,7 @@ import { take, whole } from '../take';
 import { blockTensors, type SharedByHeads, sharedByHeads } from './block-tensors';
 import { type Block, type Join, overBlocks } from './blocks';
 import { accumulate } from './distance-lookup';
-import { attentionGradient, attentionWeights, type ResultGradients } from './formula';
+import { attentionGradient, type ResultGradients } from './formula';
 import { type Outcome, spread } from './forward';
 import type { Differentiable } from './inputs';
 import type { Prepared } from './prepare';
@@ -19,7 +19,7 @@ export function backward(call: Prepared, results: Outcome): Gradients {
     prepare: (block) => sharedByHeads(call, block),
     run(block, shared) {
       const x = blockTensors(call, block, shared);
-      const gradients = attentionGradient(x, attentionWeights(x), ofBlock(results, block, shared.sinkKey));
+      const gradients = attentionGradient(x, ofBlock(results, block, shared.sinkKey));
       const { keys, keysQuery, queries, values } = gradients.tables;
       const sharedQueries = tables?.queries?.heads === 1 ? [0, 1] : [0]; // each head has had a copy
       return {

@@ -62,8 +62,8 @@ export interface ResultGradients {
 }
 
 /** From the gradients of the results to those of the inputs; `query` is that of the scaled query. */
-export function attentionGradient(x: BlockTensors, found: BlockWeights, d: ResultGradients) {
-  const { capped, weights, kept } = found;
+export function attentionGradient(x: BlockTensors, d: ResultGradients) {
+  const { capped, weights, kept } = weightsAgain(x);
   const value = transposedTimes(kept, d.output, x.value.shape[1]); // [b, hkv, keys, Dv]
   const throughTable = x.tables.values && tableOutputGradient(x.tables.values, kept, d.output);
   const throughOutput = sum(timesTransposed(d.output, x.value), throughTable ? [throughTable.kept] : []);
@@ -73,7 +73,7 @@ export function attentionGradient(x: BlockTensors, found: BlockWeights, d: Resul
   const mean = tf.sum(tf.mul(dWeights, weights), 3, true); // [b, hq, rows, 1]
   const centred = tf.sub(dWeights, d.logSumExp ? tf.sub(mean, d.logSumExp) : mean);
   const scores: tf.Tensor4D = tf.mul(weights, centred);
-  const slope = x.softcap ? tf.sub(1, tf.square(tf.div(capped, x.softcap))) : undefined; // of c tanh(s / c)
+  const slope = x.softcap ? tf.sub(1, tf.square(tf.div(capped!, x.softcap))) : undefined; // of c tanh(s / c)
   const products: tf.Tensor4D = slope ? tf.mul(scores, slope) : scores;
   const ofTables = tableProductsGradient(x.tables, x, products);
   const query = sum(timesOverKeys(products, x.key), ofTables.query ? [ofTables.query] : []); // [b, hq, rows, D]
@@ -81,6 +81,14 @@ export function attentionGradient(x: BlockTensors, found: BlockWeights, d: Resul
   const key = sum(ofProducts, ofTables.key ? [ofTables.key] : []); // [b, hkv, keys, D]
   const { keys, keysQuery, queries } = ofTables;
   return { query, key, value, scores, tables: { keys, keysQuery, queries, values: throughTable?.values } };
+}
+
+/** What of the weights the gradient needs; the rest is freed before it begins. */
+function weightsAgain(x: BlockTensors): { weights: tf.Tensor4D; kept: tf.Tensor4D; capped?: tf.Tensor4D } {
+  return tf.tidy(() => {
+    const { capped, weights, kept } = attentionWeights(x);
+    return x.softcap ? { weights, kept, capped } : { weights, kept };
+  });
 }
 
 function sum(first: tf.Tensor4D, others: readonly tf.Tensor4D[]): tf.Tensor4D {

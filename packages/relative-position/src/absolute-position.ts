@@ -1,0 +1,33 @@
+// Positions that are added to embeddings, before any layer.
+import { type NamedVariable, ShapeError, type TokenPositions } from '@polyhead/core';
+import type * as tf from '@tensorflow/tfjs-core';
+import { entriesOf, placesOf } from './token-places';
+
+export interface AbsolutePosition {
+  readonly config: object; // plain JSON
+  readonly variables: readonly NamedVariable[];
+  /**
+   * @param embeddings [B, S, E]
+   * @param at where tokens stand. Default: from 0 on
+   * @returns [B, S, E]
+   */
+  addTo(embeddings: tf.Tensor3D, at?: TokenPositions): tf.Tensor3D;
+  dispose(): void;
+}
+
+/**
+ * Where the tokens of embeddings stand: [entries, S], with 1 entry where all of the batch stand alike.
+ *
+ * @throws ShapeError for embeddings of another width, and positions that do not fit them
+ */
+export function tokensOf(
+  where: string,
+  embeddings: tf.Tensor3D,
+  { at = { start: [0] }, embedDim }: { readonly at: TokenPositions | undefined; readonly embedDim: number },
+): { readonly places: Int32Array; readonly entries: number; readonly S: number } {
+  const [B, S, E] = embeddings.shape;
+  if (E !== embedDim)
+    throw new ShapeError(where, 'embeddings must be embedDim wide', { embeddings, embedDim });
+  const entries = entriesOf(where, at, [B, S]);
+  return { places: placesOf(at, entries, S), entries, S };
+}

@@ -1,0 +1,154 @@
+// The suite of position methods, tried on methods that are known to be wrong: each fault is noticed.
+import {
+  alibiOracle,
+  type PositionCase,
+  positionCells,
+  rotaryOracle,
+  shawOracle,
+  t5Oracle,
+} from '@polyhead/conformance';
+import type { PositionMethod, RelativeTables } from '@polyhead/core';
+import { GroupedQueryAttention, type GroupedQueryConfig } from '@polyhead/grouped-query';
+import { GrowingCache } from '@polyhead/kv-cache';
+import * as tf from '@tensorflow/tfjs-core';
+import { describe, expect, it } from 'vitest';
+import { alibi, alibiSlopes, rotary, shaw, t5, t5Bucket } from './index';
+
+const buckets = { numBuckets: 6, maxDistance: 5 };
+const right = {
+  rotary: {
+    name: 'rotary',
+    create: ({ headDim }) => rotary({ headDim }),
+    oracle: rotaryOracle({ rotaryDim: 4 }),
+  },
+  alibi: {
+    name: 'alibi',
+    create: ({ numHeads }) => alibi({ numHeads }),
+    oracle: alibiOracle(alibiSlopes(4)),
+  },
+  t5: {
+    name: 't5',
+    create: ({ numHeads }) => t5({ numHeads, ...buckets }),
+    oracle: t5Oracle((distance) => t5Bucket(distance, buckets)),
+    selfOnly: true,
+  },
+  shaw: {
+    name: 'shaw',
+    create: ({ headDim }) => shaw({ headDim, maxRelativePosition: 2 }),
+    oracle: shawOracle({ k: 2 }),
+  },
+} as const satisfies { readonly [name: string]: PositionCase };
+
+function changed(
+  found: PositionCase,
+  change: (method: PositionMethod) => Partial<PositionMethod>,
+): PositionCase {
+  return {
+    ...found,
+    create(sizes) {
+      const method = found.create(sizes);
+      return { ...method, ...change(method) };
+    },
+  };
+}
+
+/** The method with its tables changed. */
+function withTables(found: PositionCase, change: (tables: RelativeTables) => RelativeTables): PositionCase {
+  return changed(found, ({ tables }) => ({ tables: (...call) => change(tables!(...call)) }));
+}
+
+/** The calls whose numbers the suite finds wrong. */
+function wrongCalls(method: PositionCase): readonly string[] {
+  const cells = positionCells({
+    methods: [method],
+    variants: [
+      {
+        name: 'GroupedQueryAttention',
+        config: { numKeyValueHeads: 2 },
+        create: (config, parts) => new GroupedQueryAttention(config as GroupedQueryConfig, parts),
+      },
+    ],
+    createCache: (layer, batch) => new GrowingCache(layer.cacheShape(batch)),
+  });
+  const wrong = cells.filter(({ run }) => {
+    try {
+      tf.tidy(run);
+      return false;
+    } catch (error) {
+      expect(String(error)).toMatch(/apart|tf.memory/);
+      return true;
+    }
+  });
+  return [...new Set(wrong.map(({ calls }) => calls))];
+}
+
+const kept: tf.Tensor[] = [];
+
+describe('a fault of a position method is noticed', () => {
+  it.each<[string, PositionCase, string]>([
+    [
+      'keys turned the other way',
+      changed(right.rotary, ({ rotate }) => ({
+        rotate: (heads, role, [at]) =>
+          rotate!(heads, role, [
+            role === 'key' && at && 'start' in at ? { start: at.start.map((p) => -p) } : at!,
+          ]),
+      })),
+      'one pass, positions before 0',
+    ],
+    [
+      'keys one place further',
+      changed(right.rotary, ({ rotate }) => ({
+        rotate: (heads, role, [at]) =>
+          rotate!(heads, role, [
+            role === 'key' && at && 'start' in at ? { start: at.start.map((p) => p + 1) } : at!,
+          ]),
+      })),
+      'cached',
+    ],
+    [
+      'positions given one by one are taken for consecutive ones',
+      changed(right.rotary, ({ rotate }) => ({
+        rotate: (heads, role) => rotate!(heads, role, [{ start: [0] }]),
+      })),
+      'one pass, positions given',
+    ],
+    [
+      'a distance off by one',
+      withTables(right.alibi, ({ bias }) => ({
+        bias: { table: bias!.table, index: { from: bias!.index.from + 1 } },
+      })),
+      'one pass',
+    ],
+    [
+      'a mirrored table',
+      withTables(right.shaw, ({ keys }) => ({
+        keys: { ...keys!, index: { from: -2, rows: Int32Array.of(4, 3, 2, 1, 0) } },
+      })),
+      'one pass',
+    ],
+    ['a bias in cross-attention', changed(right.t5, () => ({ selfOnly: false })), 'cross-attention'],
+    [
+      'a table without a gradient',
+      withTables(right.shaw, ({ keys }) => ({
+        keys: { ...keys!, table: tf.tensor3d(keys!.table.dataSync() as Float32Array, keys!.table.shape) },
+      })),
+      'gradients',
+    ],
+    [
+      'a table that is never given back',
+      withTables(right.alibi, (tables) => {
+        kept.push(tf.keep(tf.zeros([1])));
+        return tables;
+      }),
+      'repeated',
+    ],
+  ])('%s', (_, method, calls) => {
+    expect(wrongCalls(method)).toContain(calls);
+    tf.dispose(kept.splice(0));
+  });
+
+  it.each(Object.values(right))('and none where there is none: $name', (method) => {
+    expect(wrongCalls(method)).toEqual([]);
+  });
+});

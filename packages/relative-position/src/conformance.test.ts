@@ -1,0 +1,182 @@
+// Each position method on each variant, with and without a cache: results and gradients against its definition.
+import {
+  alibiOracle,
+  axialRotaryOracle,
+  bertRelativeOracle,
+  debertaOracle,
+  type PositionCase,
+  type PositionVariant,
+  positionCells,
+  positionMatrix,
+  rotaryOracle,
+  shawOracle,
+  swinOracle,
+  t5Oracle,
+  transformerXLOracle,
+  useOpaqueBackend,
+} from '@polyhead/conformance';
+import { GroupedQueryAttention, type GroupedQueryConfig } from '@polyhead/grouped-query';
+import { GrowingCache } from '@polyhead/kv-cache';
+import { MultiHeadAttention } from '@polyhead/multi-head';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  alibi,
+  alibiSlopes,
+  axialRotary,
+  bertRelative,
+  deberta,
+  debertaBucket,
+  gridPositions,
+  rotary,
+  shaw,
+  swin,
+  t5,
+  t5Bucket,
+  t5LayerOptions,
+  transformerXL,
+  windowPositions,
+} from './index';
+
+const fewBuckets = { numBuckets: 6, maxDistance: 5 };
+const window = [2, 3] as const;
+const debertaBuckets = { buckets: 4, maxDistance: 6 };
+
+const methods: readonly PositionCase[] = [
+  {
+    name: 'rotary',
+    create: ({ headDim }) => rotary({ headDim }),
+    oracle: rotaryOracle({ rotaryDim: 4 }),
+  },
+  {
+    name: 'rotary, interleaved, partial, scaled',
+    create: ({ headDim }) =>
+      rotary({ headDim, rotaryDim: 2, interleaved: true, scaling: { type: 'linear', factor: 3 } }),
+    oracle: rotaryOracle({ rotaryDim: 2, interleaved: true, frequency: () => 1 / 3 }),
+  },
+  {
+    name: 'alibi',
+    create: ({ numHeads }) => alibi({ numHeads }),
+    oracle: alibiOracle(alibiSlopes(4)),
+  },
+  {
+    name: 'alibi, trained',
+    create: ({ numHeads }) => alibi({ numHeads, trainable: true }),
+    oracle: alibiOracle(),
+  },
+  {
+    name: 't5',
+    create: ({ numHeads }) => t5({ numHeads, ...fewBuckets }),
+    oracle: t5Oracle((distance) => t5Bucket(distance, fewBuckets)),
+    selfOnly: true,
+    config: t5LayerOptions,
+  },
+  {
+    name: 't5, causal, cross-attention',
+    create: ({ numHeads }) => t5({ numHeads, ...fewBuckets, bidirectional: false, crossAttention: true }),
+    oracle: t5Oracle((distance) => t5Bucket(distance, { ...fewBuckets, bidirectional: false })),
+    config: t5LayerOptions,
+  },
+  {
+    name: 'shaw',
+    create: ({ headDim }) => shaw({ headDim, maxRelativePosition: 2 }),
+    oracle: shawOracle({ k: 2 }),
+  },
+  {
+    name: 'shaw, values, per head',
+    create: ({ headDim, numHeads }) => shaw({ headDim, numHeads, maxRelativePosition: 1, valueTable: 'own' }),
+    oracle: shawOracle({ k: 1, values: 'position/values' }),
+  },
+  {
+    name: 'shaw, one table, zero beyond',
+    create: ({ headDim }) => shaw({ headDim, maxRelativePosition: 1, valueTable: 'keys', beyond: 'zero' }),
+    oracle: shawOracle({ k: 1, values: 'position/keys', beyond: 'zero' }),
+  },
+  {
+    name: 'bertRelative, relative_key',
+    create: ({ headDim }) => bertRelative({ headDim, maxPositions: 10 }),
+    oracle: bertRelativeOracle({ P: 10, ofKeys: false }),
+  },
+  {
+    name: 'bertRelative, relative_key_query',
+    create: ({ headDim }) => bertRelative({ headDim, maxPositions: 10, type: 'relative_key_query' }),
+    oracle: bertRelativeOracle({ P: 10, ofKeys: true }),
+  },
+  {
+    name: 'transformerXL',
+    create: (sizes) => transformerXL({ ...sizes, embedDim: 2 }),
+    oracle: transformerXLOracle({ E: 2 }),
+  },
+  {
+    name: 'deberta',
+    create: (sizes) => deberta({ ...sizes, ...debertaBuckets }),
+    oracle: debertaOracle({ span: 4, bucketOf: (relative) => debertaBucket(relative, debertaBuckets) }),
+    config: { scale: 1 / Math.sqrt(12) },
+  },
+  {
+    name: 'swin',
+    create: ({ numHeads }) => swin({ window, numHeads }),
+    oracle: swinOracle(window),
+    grid: {
+      tokens: 6,
+      positions: windowPositions(window),
+      place: (token) => Math.floor(token / 3) * 5 + (token % 3),
+      refuses: 'positions must be those of windowPositions(window)',
+    },
+  },
+  {
+    name: 'axialRotary',
+    create: ({ headDim }) => axialRotary({ headDim }),
+    oracle: axialRotaryOracle({ headDim: 4, width: 3 }),
+    grid: {
+      tokens: 6,
+      positions: gridPositions(window),
+      place: (token) => token,
+      refuses: 'a token must have a position for each section',
+    },
+  },
+];
+
+const variants: readonly PositionVariant[] = [
+  { name: 'MultiHeadAttention', create: (config, parts) => new MultiHeadAttention(config, parts) },
+  {
+    name: 'MultiHeadAttention with memory',
+    config: { numMemoryKeyValues: 2 },
+    create: (config, parts) => new MultiHeadAttention(config, parts),
+    refusesTables: 'memory keys and values stand nowhere, so that relative tables have no distance for them',
+  },
+  {
+    name: 'GroupedQueryAttention',
+    config: { numKeyValueHeads: 2 },
+    create: (config, parts) => new GroupedQueryAttention(config as GroupedQueryConfig, parts),
+  },
+];
+
+const cells = positionCells({
+  methods,
+  variants,
+  createCache: (layer, batch) => new GrowingCache(layer.cacheShape(batch)),
+});
+
+describe.each([...new Set(cells.map(({ method }) => method))])('%s', (method) => {
+  it.each(cells.filter((cell) => cell.method === method))('$variant: $calls, mask $mask', ({ run }) => run());
+});
+
+// On a device, tables are looked up and pairs turned by operations.
+if (process.env.POLYHEAD_BACKEND === 'cpu') {
+  describe('the same where tensors cannot be reached', () => {
+    let back: () => Promise<void>;
+    beforeAll(async () => {
+      back = await useOpaqueBackend();
+    });
+    afterAll(() => back());
+    const some = ['one pass, positions given', 'gradients', 'gradients, positions given'];
+    const chosen = cells.filter(
+      ({ variant, calls }) => variant === 'GroupedQueryAttention' && some.includes(calls),
+    );
+    it.each(chosen)('$method: $calls, mask $mask', ({ run }) => run());
+  });
+}
+
+it('the page of what passes and what is refused says so', async () => {
+  await expect(positionMatrix(cells)).toMatchFileSnapshot('../../../docs/position-matrix.md');
+});

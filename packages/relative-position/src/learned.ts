@@ -1,0 +1,67 @@
+// Absolute positions as learned vectors, added to embeddings (Gehring et al. 2017, 1705.03122; BERT, GPT-2).
+import { ConfigError, checkSizes, differentiable, given, Weights } from '@polyhead/core';
+import * as tf from '@tensorflow/tfjs-core';
+import { type AbsolutePosition, tokensOf } from './absolute-position';
+import { checkSeed } from './check-options';
+import type { PositionParts, TrainedPosition } from './trained-position';
+
+export interface LearnedConfig {
+  /** E, the width of the embeddings. */
+  readonly embedDim: number;
+  /** How many positions there are: 0 to maxPositions - 1. */
+  readonly maxPositions: number;
+  /** Same config, same start. */
+  readonly seed?: number;
+}
+
+const where = 'learned';
+
+/**
+ * The variable `table`, [maxPositions, embedDim]. Positions below 0, those of padding at the left, get row 0.
+ *
+ * @throws ConfigError for options that cannot be, and in a call for positions past the end of the table
+ */
+export function learned(
+  options: LearnedConfig,
+  parts: PositionParts = {},
+): AbsolutePosition & Pick<TrainedPosition, 'getWeights' | 'setWeights'> {
+  const config = given(where, 'config', options, ['embedDim', 'maxPositions', 'seed']) as LearnedConfig;
+  const { embedDim, maxPositions, seed = Math.floor(Math.random() * 2 ** 31) } = config;
+  checkSizes(where, { embedDim, maxPositions });
+  checkSeed(where, seed);
+  const { initialiser } = given(where, 'parts', parts, ['initialiser']);
+  const shapes = { table: [maxPositions, embedDim] };
+  const weights = new Weights(where, shapes, { seed, ...(initialiser && { initialiser }) });
+  return {
+    config: Object.freeze({ ...config }),
+    variables: weights.variables,
+    getWeights: () => weights.read(),
+    setWeights: (named) => weights.write(named),
+    addTo(embeddings, at) {
+      const { places, entries, S } = tokensOf(where, embeddings, { at, embedDim });
+      const last = places.reduce((most, place) => Math.max(most, place), 0);
+      if (last >= maxPositions) {
+        throw new ConfigError(where, 'positions must be below maxPositions: the table ends there', {
+          position: last,
+          maxPositions,
+        });
+      }
+      const rows = places.map((place) => Math.max(0, place));
+      return tf.tidy(() => {
+        const vectors = tf.reshape(rowsOf(weights.get('table'), rows), [entries, S, embedDim]);
+        return tf.add<tf.Tensor3D>(embeddings, vectors);
+      });
+    },
+    dispose: () => weights.dispose(),
+  };
+}
+
+/** [rows, E]. tfjs's own gradient of `gather` fails on wasm; `scatterND` sums where rows meet. */
+function rowsOf(table: tf.Tensor, rows: Int32Array): tf.Tensor {
+  const { shape } = table;
+  return differentiable(
+    { inputs: [table] },
+    ([x]) => tf.gather(x!, tf.tensor1d(rows, 'int32')),
+    (gradient) => [tf.scatterND(tf.tensor2d(rows, [rows.length, 1], 'int32'), gradient, shape)],
+  );
+}

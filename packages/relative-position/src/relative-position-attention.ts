@@ -1,0 +1,105 @@
+// Self-attention with relative position representations (Shaw et al. 2018, 1803.02155):
+//
+//   head_h = softmax(Q W^Q_h (K W^K_h + A^K)^T / sqrt(D)) (V W^V_h + A^V)
+//   output = concat(head_1 … head_H) W^O
+import {
+  type AttentionConfig,
+  AttentionLayer,
+  type AttentionParts,
+  type AttentionSizes,
+  attendHeads,
+  attentionSizes,
+  ConfigError,
+  cleanTidy,
+  type LayerCall,
+  type LayerInputs,
+  type LayerResult,
+  type PositionMethod,
+  projectionShapes,
+  type VariableShapes,
+} from '@polyhead/core';
+import { checkFlags } from './check-options';
+import { type ShawOptions, shawOptions, shawShapes, shawTables } from './shaw';
+
+export interface RelativePositionConfig extends AttentionConfig, ShawOptions {
+  /** Tables of their own for each head. Default: false, all heads share them. */
+  readonly perHead?: boolean;
+}
+
+const where = 'RelativePositionAttention';
+const ownOptions = [...shawOptions, 'perHead'] as const;
+
+function sizesOf(config: RelativePositionConfig): AttentionSizes {
+  return attentionSizes(where, config, { options: ownOptions });
+}
+
+/**
+ * Shapes of the variables of a layer, in order, without allocating any: those of the tables are `position/keys` and, with
+ * a table of their own, `position/values`.
+ *
+ * @throws ConfigError as the layer's constructor does
+ */
+export function variableShapes(config: RelativePositionConfig): VariableShapes {
+  const sizes = sizesOf(config);
+  const { numHeads, headDim, valueHeadDim } = sizes;
+  const { perHead } = config;
+  checkFlags(where, { perHead });
+  const tables = shawShapes(where, { ...config, headDim, valueHeadDim }, perHead ? numHeads : undefined);
+  const prefixed = Object.entries(tables).map(([name, shape]) => [`position/${name}`, shape]);
+  return { ...projectionShapes(sizes), ...Object.fromEntries(prefixed) };
+}
+
+/**
+ * Multi-head attention that knows how far apart tokens stand. Its tables belong to the layer. Other position methods are
+ * passed to any variant as `parts.position`; to this one too, in place of its tables.
+ *
+ * @example
+ * const attention = new RelativePositionAttention({ embedDim: 512, numHeads: 8, maxRelativePosition: 16 });
+ * const { output } = attention.apply({ query: x }, { mask: causal() });
+ */
+export class RelativePositionAttention extends AttentionLayer<RelativePositionConfig> {
+  private readonly position: PositionMethod;
+
+  /** @throws ConfigError for options that cannot be */
+  constructor(config: RelativePositionConfig, parts: AttentionParts = {}) {
+    const sizes = sizesOf(config);
+    const variables = parts.position ? projectionShapes(sizes) : variableShapes(config);
+    if (parts.position) checkNoTables(config);
+    super(where, config, parts, { sizes, variables });
+    this.position = parts.position ?? {
+      config: {},
+      variables: [], // the layer's own
+      ...shawTables(config, (name) => this.weights.get(`position/${name}`)),
+      dispose() {},
+    };
+  }
+
+  /**
+   * @param inputs query [B, Sq, E]; key [B, Skv, E of keys] and value [B, Skv, E of values] for cross-attention
+   * @returns output [B, Sq, outputDim], and on request weights [B, H, Sq, Skv], logSumExp [B, H, Sq] and headOutputs
+   *   [B, H, Sq, Dv]
+   * @throws ShapeError, ConfigError, UnsupportedError
+   */
+  apply(inputs: LayerInputs, call: LayerCall = {}): LayerResult {
+    const { query, key, value, cross, asked } = this.checked(inputs, call);
+    return cleanTidy(() => {
+      const heads = attendHeads({
+        ...this.scoreOptions(asked),
+        position: this.position,
+        cross,
+        query: this.heads('query', query), // [B, H, Sq, D]
+        ...(key && { key: this.heads('key', key) }), // [B, H, Skv, D]
+        ...(value && { value: this.heads('value', value) }), // [B, H, Skv, Dv]
+      });
+      return this.merged(heads, query, asked); // [B, Sq, outputDim]
+    });
+  }
+}
+
+function checkNoTables(config: RelativePositionConfig): void {
+  const named = ownOptions.filter((name) => config[name] !== undefined);
+  if (named.length === 0) return;
+  throw new ConfigError(where, 'a position method given as a part takes the place of the tables', {
+    'options of the tables': named,
+  });
+}

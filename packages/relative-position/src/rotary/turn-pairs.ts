@@ -1,0 +1,78 @@
+// Pairs of numbers turned by angles: y1 = x1 cos - x2 sin, y2 = x2 cos + x1 sin.
+import { differentiable, emptyOnHeap, hasWasmHeap, viewsOnHeap } from '@polyhead/core';
+import * as tf from '@tensorflow/tfjs-core';
+import type { Angles } from './angles';
+
+export interface Turn {
+  readonly angles: Angles;
+  readonly interleaved: boolean;
+}
+
+/**
+ * @param heads [B, H, S, D]; numbers beyond the pairs stay as they are
+ * @returns [B, H, S, D]
+ */
+export function turnPairs(heads: tf.Tensor4D, turn: Turn): tf.Tensor4D {
+  if (heads.size === 0) return tf.clone(heads);
+  const turned = hasWasmHeap() ? turnOnHeap : turnByOps;
+  return differentiable(
+    { inputs: [heads] },
+    ([x]) => turned(x as tf.Tensor4D, turn),
+    (gradient) => [turned(gradient, backwards(turn))], // the transpose of a rotation
+  );
+}
+
+function backwards({ angles, ...turn }: Turn): Turn {
+  return { ...turn, angles: { ...angles, sin: angles.sin.map((x) => -x) } };
+}
+
+/** Where the numbers of pair p lie in a head. */
+function columnsOf({ angles, interleaved }: Turn) {
+  const pairs = angles.cos.length / (angles.entries * angles.S);
+  return interleaved ? { pairs, step: 2, gap: 1 } : { pairs, step: 1, gap: pairs };
+}
+
+function turnOnHeap(heads: tf.Tensor4D, turn: Turn): tf.Tensor4D {
+  const [B, H, S, D] = heads.shape;
+  const { pairs, step, gap } = columnsOf(turn);
+  const { cos, sin, entries } = turn.angles;
+  const result = emptyOnHeap<tf.Rank.R4>(heads.shape);
+  const [from, to] = viewsOnHeap(heads, result);
+  for (let row = 0; row < B * H * S; row++) {
+    const token = entries === 1 ? row % S : Math.floor(row / (H * S)) * S + (row % S);
+    let angle = token * pairs;
+    const end = angle + pairs;
+    for (let one = row * D; angle < end; one += step, angle++) {
+      const [c, s] = [cos[angle]!, sin[angle]!];
+      const [x, y] = [from[one]!, from[one + gap]!];
+      to[one] = x * c - y * s;
+      to[one + gap] = y * c + x * s;
+    }
+    for (let rest = row * D + 2 * pairs; rest < (row + 1) * D; rest++) to[rest] = from[rest]!;
+  }
+  return result;
+}
+
+/** x cos + (x P) sin, where P puts -y in the place of x and x in that of y. */
+function turnByOps(heads: tf.Tensor4D, turn: Turn): tf.Tensor4D {
+  const [B, H, S, D] = heads.shape;
+  const { pairs, step, gap } = columnsOf(turn);
+  const { cos, sin, entries } = turn.angles;
+  const swap = new Float32Array(D * D);
+  for (let p = 0; p < pairs; p++) {
+    swap[(p * step + gap) * D + p * step] = -1;
+    swap[p * step * D + p * step + gap] = 1;
+  }
+  const spread = (ofPairs: Float32Array, ofRest: number) => {
+    const numbers = new Float32Array(entries * S * D).fill(ofRest);
+    for (let n = 0; n < ofPairs.length; n++) {
+      const one = Math.floor(n / pairs) * D + (n % pairs) * step;
+      numbers[one] = ofPairs[n]!;
+      numbers[one + gap] = ofPairs[n]!;
+    }
+    return tf.tensor4d(numbers, [entries, 1, S, D]);
+  };
+  const rows = tf.reshape(heads, [B * H * S, D]);
+  const swapped = tf.reshape(tf.matMul(rows, tf.tensor2d(swap, [D, D])), heads.shape);
+  return tf.add(tf.mul(heads, spread(cos, 1)), tf.mul(swapped, spread(sin, 0)));
+}
