@@ -1,6 +1,6 @@
 // The one door to a kernel: checks, compiles the mask, asks the kernel, owns the tidy, names who ran.
 import * as tf from '@tensorflow/tfjs-core';
-import { checkKernel } from './check-options';
+import { checkKernel } from './checks/check-options';
 import { cleanTidy } from './clean-tidy';
 import { UnsupportedError } from './errors';
 import type { AttendOptions, AttendResult, AttentionInputs, AttentionKernel } from './kernel';

@@ -1,8 +1,8 @@
 // What describes any layer with projected heads, and the sizes and variables that follow from it.
-import { checkNumber, checkRate, checkSizes, checkSoftcap } from './check-config';
-import { checkScale } from './check-options';
+import { checkNumber, checkRate, checkSizes, checkSoftcap } from './checks/check-config';
+import { checkScale } from './checks/check-options';
+import { given } from './checks/given';
 import { ConfigError } from './errors';
-import { given } from './given';
 import type { QueryKeyNorm } from './normalise';
 import type { VariableShapes } from './weights';
 

@@ -2,10 +2,10 @@
 import * as tf from '@tensorflow/tfjs-core';
 import type { HeadsCall } from './attend-heads';
 import type { AttentionConfig, AttentionSizes } from './attention-config';
-import { checkLayerCall, checkLayerInputs } from './check-layer';
-import { checkKernel } from './check-options';
+import { checkLayerCall, checkLayerInputs } from './checks/check-layer';
+import { checkKernel } from './checks/check-options';
+import { given } from './checks/given';
 import { composed } from './composed/composed';
-import { given } from './given';
 import { mergeHeads, splitHeads } from './heads';
 import type { AttendResult } from './kernel';
 import type { CacheShape } from './key-value-cache';

@@ -7,9 +7,10 @@ export {
   projectionShapes,
 } from './attention-config';
 export { AttentionLayer, type AttentionParts } from './attention-layer';
-export { checkKnownOptions, checkNumber, checkRate, checkSizes, checkSoftcap } from './check-config';
-export { checkLayerCall, checkLayerInputs } from './check-layer';
-export { checkTensor } from './check-tensor';
+export { checkKnownOptions, checkNumber, checkRate, checkSizes, checkSoftcap } from './checks/check-config';
+export { checkLayerCall, checkLayerInputs } from './checks/check-layer';
+export { checkTensor } from './checks/check-tensor';
+export { given } from './checks/given';
 export { cleanTidy } from './clean-tidy';
 export { composed } from './composed/composed';
 export { dropoutFactor, dropoutKeeps, dropoutRow } from './dropout';
@@ -21,7 +22,6 @@ export {
   UnsupportedError,
 } from './errors';
 export { type ChosenKernel, type Explanation, firstSupported } from './first-supported';
-export { given } from './given';
 export { differentiable, secondOrder } from './gradient';
 export { fromSequenceMajor, mergeHeads, splitHeads } from './heads';
 export type {

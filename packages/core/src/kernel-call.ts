@@ -1,8 +1,8 @@
 // From what a caller gives to what a kernel gets: checked, defaults filled in, mask compiled.
 import * as tf from '@tensorflow/tfjs-core';
-import { type CallSizes, checkInputs } from './check-inputs';
-import { checkOptions } from './check-options';
-import { checkTokenPositions } from './check-positions';
+import { type CallSizes, checkInputs } from './checks/check-inputs';
+import { checkOptions } from './checks/check-options';
+import { checkTokenPositions } from './checks/check-positions';
 import { UnsupportedError } from './errors';
 import type { AttendOptions, AttentionInputs, KernelCall } from './kernel';
 import type { Mask } from './mask';

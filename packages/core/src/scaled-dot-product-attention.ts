@@ -1,7 +1,7 @@
 // Attention in one call, without a layer: for teaching and quick use.
 import * as tf from '@tensorflow/tfjs-core';
 import { attend } from './attend';
-import { checkTensor } from './check-tensor';
+import { checkTensor } from './checks/check-tensor';
 import { cleanTidy } from './clean-tidy';
 import { composed } from './composed/composed';
 import { ShapeError } from './errors';

@@ -1,6 +1,6 @@
 // Which parts of a call are computed at once. Keys that no row of a block sees are left out of its products.
 import * as tf from '@tensorflow/tfjs-core';
-import type { CallSizes } from '../check-inputs';
+import type { CallSizes } from '../checks/check-inputs';
 import type { MaskPlan, Span } from '../mask';
 import { eachRowOfPlan } from '../mask-plan';
 import { hasWasmHeap } from '../wasm-heap';

@@ -1,6 +1,6 @@
 // The tensors of a call that have gradients, by name, and the call made of other tensors of the same names.
 import type * as tf from '@tensorflow/tfjs-core';
-import { materialised } from '../check-inputs';
+import { materialised } from '../checks/check-inputs';
 import type { KernelCall } from '../kernel';
 
 export interface Differentiable {

@@ -1,7 +1,7 @@
 // The tensors of a call as the blocks use them: scaled, masks as numbers to add, and rows that nobody sees made zero.
 import * as tf from '@tensorflow/tfjs-core';
 import { allFinite } from '../all-finite';
-import { type CallSizes, checkInputs } from '../check-inputs';
+import { type CallSizes, checkInputs } from '../checks/check-inputs';
 import type { KernelCall } from '../kernel';
 import type { MaskPlan } from '../mask';
 import type { Positions } from '../position';

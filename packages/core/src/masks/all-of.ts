@@ -1,4 +1,4 @@
-import { checkMask } from '../check-mask';
+import { checkMask } from '../checks/check-mask';
 import type { Mask, Span } from '../mask';
 import { intersectSpans, normaliseSpans } from './spans';
 

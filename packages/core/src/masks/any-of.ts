@@ -1,4 +1,4 @@
-import { checkMask } from '../check-mask';
+import { checkMask } from '../checks/check-mask';
 import { ConfigError } from '../errors';
 import type { Mask } from '../mask';
 import { normaliseSpans } from './spans';

@@ -1,5 +1,5 @@
+import { given } from '../checks/given';
 import { ConfigError } from '../errors';
-import { given } from '../given';
 import type { Mask } from '../mask';
 
 /**

@@ -1,5 +1,5 @@
+import { ConfigError } from '../errors';
 import { checkKnownOptions } from './check-config';
-import { ConfigError } from './errors';
 
 /**
  * The options that were really given: null and undefined stand for absent ones.

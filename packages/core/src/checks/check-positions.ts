@@ -1,7 +1,7 @@
+import { ConfigError, ShapeError } from '../errors';
+import type { Positions, TokenPositions } from '../position';
 import { checkKnownOptions } from './check-config';
 import type { CallSizes } from './check-inputs';
-import { ConfigError, ShapeError } from './errors';
-import type { Positions, TokenPositions } from './position';
 
 /** @throws ConfigError, ShapeError for positions that are not one for each token, or a start for each batch entry */
 export function checkPositions(where: string, positions: Positions, { B, Sq, Skv }: CallSizes): void {

@@ -1,9 +1,9 @@
 import type * as tf from '@tensorflow/tfjs-core';
+import { ConfigError, ShapeError } from '../errors';
+import type { DistanceIndex, RelativeTables } from '../position';
 import { checkKnownOptions } from './check-config';
 import type { CallSizes } from './check-inputs';
 import { checkTensor } from './check-tensor';
-import { ConfigError, ShapeError } from './errors';
-import type { DistanceIndex, RelativeTables } from './position';
 
 /** @throws ShapeError, ConfigError for tables that do not fit the call; it names the table */
 export function checkRelative(where: string, relative: RelativeTables, sizes: CallSizes): void {

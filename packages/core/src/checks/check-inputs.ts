@@ -1,8 +1,9 @@
 // The only place where the shapes of a call's inputs are judged.
+
+import { ConfigError, ShapeError } from '../errors';
+import type { AttentionInputs } from '../kernel';
+import type { StoredKeyValue } from '../key-value-cache';
 import { checkTensor } from './check-tensor';
-import { ConfigError, ShapeError } from './errors';
-import type { AttentionInputs } from './kernel';
-import type { StoredKeyValue } from './key-value-cache';
 
 /** The sizes of a call, in the letters of the documents. */
 export interface CallSizes {

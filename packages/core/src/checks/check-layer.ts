@@ -1,12 +1,12 @@
 // What every layer checks at its door.
 import type * as tf from '@tensorflow/tfjs-core';
+import { ConfigError, ShapeError } from '../errors';
+import type { LayerCall, LayerInputs } from '../layer';
 import { checkNumber } from './check-config';
 import { checkMask } from './check-mask';
 import { checkKernel, checkReturns } from './check-options';
 import { checkTensor } from './check-tensor';
-import { ConfigError, ShapeError } from './errors';
 import { given } from './given';
-import type { LayerCall, LayerInputs } from './layer';
 
 /** Widths of a layer's inputs. */
 export interface InputWidths {

@@ -1,14 +1,14 @@
 // The only place where the options of a call are judged.
 import type * as tf from '@tensorflow/tfjs-core';
+import { ConfigError, ShapeError } from '../errors';
+import type { AttendOptions, AttentionKernel } from '../kernel';
 import { checkNumber, checkRate, checkSoftcap } from './check-config';
 import type { CallSizes } from './check-inputs';
 import { checkMask } from './check-mask';
 import { checkPositions } from './check-positions';
 import { checkRelative } from './check-relative';
 import { checkTensor } from './check-tensor';
-import { ConfigError, ShapeError } from './errors';
 import { given } from './given';
-import type { AttendOptions, AttentionKernel } from './kernel';
 
 const known: readonly (keyof AttendOptions)[] = [
   'scale',
