@@ -12,6 +12,7 @@ export default defineConfig({
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
     isolate: false,
+    testTimeout: 30_000, // machines are shared
     reporters: ['default', here('./scripts/count-reporter.ts')],
     projects: [
       ...backends.map((backend) => ({

@@ -8,10 +8,14 @@ export interface RowMatrix {
   readonly data: tf.Tensor2D; // float32, or int32 words holding 8- or 4-bit numbers
   readonly first: number; // column where the row's numbers start
   readonly size: number; // numbers a row
+  /**
+   * Each word holds 32 / bits numbers n, from the low bits on; `first` counts words. A number is scale n, of signed n, or
+   * with `zero` it is zero + scale n, of unsigned n.
+   */
   readonly quantised?: {
     readonly bits: 4 | 8;
-    readonly scale: tf.Tensor2D;
-    readonly zero?: tf.Tensor2D;
+    readonly scale: tf.Tensor2D; // [rows / rowsPerScale, parts of a row]
+    readonly zero?: tf.Tensor2D; // as scale
     readonly rowsPerScale: number;
   };
 }

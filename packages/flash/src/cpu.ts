@@ -1,0 +1,1 @@
+export { type FlashCpuOptions, flashCpu } from './cpu/flash-cpu';

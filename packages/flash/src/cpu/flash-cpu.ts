@@ -1,0 +1,77 @@
+// The fused kernel in plain JavaScript: portable, and the readable definition of the algorithm.
+import {
+  type AttentionKernel,
+  ConfigError,
+  given,
+  type KernelCall,
+  readsAtOnce,
+  secondOrder,
+} from '@polyhead/core';
+import * as tf from '@tensorflow/tfjs-core';
+import { callTensors } from './call-tensors';
+import { forward } from './forward';
+import { hostCall, type TileSizes } from './host-call';
+import { tapedAttention } from './taped-attention';
+
+export interface FlashCpuOptions {
+  /** Query rows computed at once, all heads that share a key/value head counted. Default: 64. */
+  readonly rowsPerTile?: number;
+  /** Keys computed at once. Default: 64. */
+  readonly keysPerTile?: number;
+}
+
+/**
+ * Attention over typed arrays, tile by tile, with gradients: no array of Sq x Skv is ever made. It runs on every backend
+ * whose tensors can be read at once, and steps aside on those whose own operations are faster.
+ *
+ * @example attend(firstSupported([flashCpu(), composed]), { query, key, value }, { mask: causal() });
+ * @throws ConfigError for tiles that hold nothing
+ */
+export function flashCpu(options: FlashCpuOptions = {}): AttentionKernel {
+  const tile = tileSizes(options);
+  return {
+    name: 'flashCpu',
+    unsupported: reasonsAgainst,
+    notes: () =>
+      tf.getBackend() === 'cpu' ? [] : [`tensors of "${tf.getBackend()}" are copied at each call`],
+    worthwhile: () => tf.getBackend() === 'cpu', // elsewhere compiled operations are faster
+    run(call) {
+      const tensors = callTensors(call);
+      const asksLogSumExp = call.returns?.includes('logSumExp') ?? false;
+      if (call.gradientDepth > 0) return tapedAttention(call, tensors, { tile, asksLogSumExp });
+      const found = hostCall(call, tensors, tile);
+      const { B, Hq, Sq, Dv } = found.sizes;
+      const { output, logSumExp } = forward(found);
+      return {
+        output: tf.tensor(output, [B, Hq, Sq, Dv]),
+        ...(asksLogSumExp && { logSumExp: tf.tensor(Float32Array.from(logSumExp), [B, Hq, Sq]) }),
+      };
+    },
+  };
+}
+
+function reasonsAgainst({ inputs, returns = [], gradientDepth }: KernelCall): string[] {
+  const rules: readonly (readonly [refuses: boolean, reason: string])[] = [
+    [!readsAtOnce(), `tensors of backend "${tf.getBackend()}" cannot be read without waiting for a device`],
+    [returns.includes('weights'), 'weights are an array of Sq x Skv, which this kernel never holds'],
+    [gradientDepth > 1, `a gradient of a gradient is not supported: ${secondOrder}`],
+    [
+      inputs.stored !== undefined && gradientDepth > 0,
+      'stored keys and values have no gradient: rows written in place would make it silently zero',
+    ],
+  ];
+  return rules.filter(([refuses]) => refuses).map(([, reason]) => reason);
+}
+
+function tileSizes(options: FlashCpuOptions): TileSizes {
+  const { rowsPerTile = 64, keysPerTile = 64 } = given('flashCpu', 'options', options, [
+    'rowsPerTile',
+    'keysPerTile',
+  ]);
+  for (const [name, size] of Object.entries({ rowsPerTile, keysPerTile })) {
+    if (!Number.isInteger(size) || size < 1) {
+      throw new ConfigError('flashCpu', `${name} must be a whole number of at least 1`, { [name]: size });
+    }
+  }
+  return { rows: rowsPerTile, keys: keysPerTile };
+}

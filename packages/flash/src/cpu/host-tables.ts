@@ -1,0 +1,57 @@
+// The tables of a position method on the host, and the row a distance has in one.
+import type { DistanceIndex, RelativeTables } from '@polyhead/core';
+import type * as tf from '@tensorflow/tfjs-core';
+import type { CallTensors } from './call-tensors';
+
+export interface HostTable {
+  readonly numbers: Float64Array; // [1 | Hq, R, N]
+  readonly shape: readonly number[];
+  readonly R: number;
+  readonly index: DistanceIndex;
+  /** Where the rows of a head begin, counted in rows: 0 where all heads share them. */
+  firstRow(h: number): number;
+  /** The rows of a head. */
+  rowsOf(h: number): Float64Array; // [R, N]
+}
+
+export interface HostTables {
+  readonly bias?: HostTable; // N = 1
+  readonly keys?: HostTable;
+  readonly keysQuery?: ArrayLike<number>; // [B, Hq, Sq, D]
+  readonly queries?: HostTable;
+  readonly values?: HostTable;
+}
+
+export function hostTables(relative: RelativeTables | undefined, tensors: CallTensors): HostTables {
+  const { tableBias, tableKeys, tableKeysQuery, tableQueries, tableValues } = tensors;
+  return {
+    ...(tableBias && { bias: hostTable(tableBias, relative!.bias!.index) }),
+    ...(tableKeys && { keys: hostTable(tableKeys, relative!.keys!.index) }),
+    ...(tableKeysQuery && { keysQuery: tableKeysQuery.dataSync() }),
+    ...(tableQueries && { queries: hostTable(tableQueries, relative!.queries!.index) }),
+    ...(tableValues && { values: hostTable(tableValues, relative!.values!.index) }),
+  };
+}
+
+function hostTable(tensor: tf.Tensor2D | tf.Tensor3D, index: DistanceIndex): HostTable {
+  const [H, R] = tensor.shape;
+  const numbers = new Float64Array(tensor.dataSync());
+  const size = numbers.length / H;
+  const heads = Array.from({ length: H }, (_, h) => numbers.subarray(h * size, (h + 1) * size));
+  return {
+    numbers,
+    shape: tensor.shape,
+    R,
+    index,
+    firstRow: (h) => (H === 1 ? 0 : h * R),
+    rowsOf: (h) => heads[H === 1 ? 0 : h]!,
+  };
+}
+
+/** The row of a distance, key position - query position, or -1 where the table has none. */
+export function tableRow({ index, R }: HostTable, distance: number): number {
+  const place = distance - index.from;
+  const { rows } = index;
+  const row = rows ? rows[Math.max(0, Math.min(rows.length - 1, place))]! : place;
+  return row >= 0 && row < R ? row : -1;
+}

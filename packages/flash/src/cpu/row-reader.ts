@@ -1,0 +1,102 @@
+// Rows of keys or values read as they lie: tensors, one piece or several, rings, pages, 8- and 4-bit numbers.
+import type { KeyValuePart, RowMatrix, Span } from '@polyhead/core';
+import type * as tf from '@tensorflow/tfjs-core';
+
+export interface RowReader {
+  /** Writes the rows of the tokens of a span, one head's, as doubles. */
+  read(b: number, head: number, [from, to]: Span, rows: Float64Array): void;
+}
+
+/** Rows of one kind, keys or values, in token order. */
+export interface Piece extends Pick<KeyValuePart, 'headStride' | 'runs'> {
+  readonly readRow: ReadRow;
+}
+
+interface Run {
+  readonly token: number; // the first
+  readonly count: number;
+  readonly row: number; // of head 0
+  readonly headStride: number;
+  readonly readRow: ReadRow;
+}
+
+type ReadRow = (row: number, to: Float64Array, at: number) => void;
+
+/** @param size numbers a row */
+export function rowReader(pieces: readonly Piece[], size: number): RowReader {
+  const known = new Map<number, readonly Run[]>();
+  return {
+    read(b, head, [from, to], rows) {
+      if (!known.has(b)) known.set(b, runsOf(pieces, b));
+      for (const { token, count, row, headStride, readRow } of known.get(b)!) {
+        const [first, last] = [Math.max(from, token), Math.min(to, token + count)];
+        const place = row + head * headStride - token;
+        for (let t = first; t < last; t++) readRow(place + t, rows, (t - from) * size);
+      }
+    },
+  };
+}
+
+function runsOf(pieces: readonly Piece[], b: number): readonly Run[] {
+  const found: Run[] = [];
+  let token = 0;
+  for (const piece of pieces) {
+    const { headStride, readRow } = piece;
+    const runs = piece.runs(b);
+    for (let n = 0; n < runs.length; n += 2) {
+      const [row, count] = [runs[n]!, runs[n + 1]!];
+      found.push({ token, count, row, headStride, readRow });
+      token += count;
+    }
+  }
+  return found;
+}
+
+/** A tensor [B, H, S, N] is storage of one piece. */
+export function pieceOfTensor(x: tf.Tensor4D): Piece {
+  const [, H, S, N] = x.shape;
+  const readRow = readFloats(x.dataSync(), { width: N, first: 0, size: N });
+  return { readRow, headStride: S, runs: (b) => Int32Array.of(b * H * S, S) };
+}
+
+export function pieceOfPart(part: KeyValuePart, kind: 'key' | 'value'): Piece {
+  const { data, first, size, quantised } = part[kind];
+  const readRow = quantised
+    ? readQuantised(part[kind], quantised)
+    : readFloats(data.dataSync(), { width: data.shape[1], first, size });
+  return { readRow, headStride: part.headStride, runs: (b) => part.runs(b) };
+}
+
+function readFloats(
+  numbers: ArrayLike<number>,
+  { width, first, size }: { readonly width: number; readonly first: number; readonly size: number },
+): ReadRow {
+  return (row, to, at) => {
+    const begin = row * width + first;
+    for (let i = 0; i < size; i++) to[at + i] = numbers[begin + i]!;
+  };
+}
+
+/**
+ * A row's numbers fill words from their low bits up. A number n is `scale · n`, n with a sign; with a zero it is
+ * `zero + scale · n`, n without. A scale serves `rowsPerScale` rows, and each of its columns an equal part of a row.
+ */
+function readQuantised(
+  { data, first, size }: RowMatrix,
+  found: NonNullable<RowMatrix['quantised']>,
+): ReadRow {
+  const { bits, rowsPerScale } = found;
+  const [words, width] = [data.dataSync(), data.shape[1]];
+  const [scales, zeros] = [found.scale.dataSync(), found.zero?.dataSync()];
+  const [columns, perWord] = [found.scale.shape[1], 32 / bits];
+  return (row, to, at) => {
+    const begin = row * width + first;
+    const scaleAt = Math.floor(row / rowsPerScale) * columns;
+    for (let i = 0; i < size; i++) {
+      const up = words[begin + Math.floor(i / perWord)]! << (32 - bits - (i % perWord) * bits);
+      const n = zeros ? up >>> (32 - bits) : up >> (32 - bits);
+      const scale = scaleAt + Math.floor((i * columns) / size);
+      to[at + i] = scales[scale]! * n + (zeros?.[scale] ?? 0);
+    }
+  };
+}

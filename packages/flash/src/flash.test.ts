@@ -1,0 +1,62 @@
+import { seededRandom, useOpaqueBackend } from '@polyhead/conformance';
+import { attend, causal, composed, firstSupported } from '@polyhead/core';
+import * as tf from '@tensorflow/tfjs-core';
+import { describe, expect, it } from 'vitest';
+import { flash } from './index';
+
+function inputs() {
+  const random = seededRandom(1);
+  const heads = (S: number) =>
+    tf.tensor4d(Array.from({ length: 2 * S * 4 }, random), [1, 2, S, 4]) as tf.Tensor4D;
+  return { query: heads(3), key: heads(5), value: heads(5) };
+}
+
+const choice = () => firstSupported([flash(), composed]);
+
+describe('flash', () => {
+  it('runs the kernel of the backend and names it; elsewhere the next candidate is faster', () => {
+    const isCpu = tf.getBackend() === 'cpu';
+    expect(attend(flash(), inputs()).kernel).toBe('flashCpu');
+    expect(attend(choice(), inputs()).kernel).toBe(isCpu ? 'flashCpu' : 'composed');
+    const [first] = choice().explain(inputs());
+    expect(first!.reasons.join()).toMatch(isCpu ? /^$/ : /the next candidate is faster/);
+  });
+
+  it('K12: leaves to the next candidate what it refuses, and says why', () => {
+    const options = { returns: ['weights'] as const, mask: causal() };
+    const { kernel, weights } = attend(choice(), inputs(), options);
+    expect([kernel, weights?.shape]).toEqual(['composed', [1, 2, 3, 5]]);
+    const [first] = choice().explain(inputs(), options);
+    expect(first!.reasons.join()).toMatch(/weights are an array of Sq x Skv/);
+    expect(() => attend(flash(), inputs(), options)).toThrow(/weights are an array of Sq x Skv/);
+  });
+
+  it('says on other backends than cpu that tensors are copied', () => {
+    const [only] = firstSupported([flash()]).explain(inputs());
+    expect(only!.notes).toEqual(
+      tf.getBackend() === 'cpu' ? [] : ['tensors of "wasm" are copied at each call'],
+    );
+  });
+
+  it('refuses a backend whose tensors cannot be read at once', async () => {
+    const restore = await useOpaqueBackend();
+    try {
+      expect(() => attend(flash(), inputs())).toThrow(/"opaque" cannot be read without waiting for a device/);
+      expect(attend(choice(), inputs()).kernel).toBe('composed');
+    } finally {
+      await restore();
+    }
+  });
+
+  it('refuses stored keys and values inside a gradient', () => {
+    const { query, key, value } = inputs();
+    const stored = {
+      ...{ heads: 2, keySize: 4, valueSize: 4, lengths: [5], parts: [] },
+      ...{ order: { start: [0] }, positions: { start: [0] } },
+      materialise: () => ({ key, value }),
+    };
+    const loss = (q: tf.Tensor) =>
+      tf.sum(attend(flash(), { query: q as tf.Tensor4D, stored }).output) as tf.Scalar;
+    expect(() => tf.grad(loss)(query)).toThrow(/stored keys and values have no gradient/);
+  });
+});

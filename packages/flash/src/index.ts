@@ -1,0 +1,2 @@
+export { flash } from './flash';
+export { mergeAttention, type PartialAttention } from './merge-attention';
