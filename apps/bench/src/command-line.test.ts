@@ -25,7 +25,7 @@ describe('runCommandLine', () => {
     expect(code).toBe(0);
     for (const word of ['--backend', '--quick', '--json', 'attention', 'plan', 'gates'])
       expect(out).toContain(word);
-    for (const word of ['--variant', '--cache', '--shape', '--tokens', '--batch'])
+    for (const word of ['--variant', '--cache', '--shape', '--tokens', '--batch', '--position'])
       expect(out).toContain(word);
   });
 
@@ -43,6 +43,11 @@ describe('runCommandLine', () => {
     [['--shape', 'gpt-4'], 'Allowed choices are gpt-2, llama-2-7b'],
     [['--tokens', '0'], 'Allowed are whole numbers from 32 to 4,096'],
     [['--batch', '2'], 'Allowed choices are 1, 4'],
+    [
+      ['--position', 'rotary,rope'],
+      'Allowed choices are rotary, alibi, t5, shaw, bertRelative, transformerXL, deberta',
+    ],
+    [['--position', 'rotary', '--tokens', '64'], '--position is a comparison of its own'],
     [
       ['--shape', 'gpt-2', '--variant', 'grouped-8'],
       'choose from multi-head, grouped-6, grouped-4, multi-query',

@@ -15,6 +15,7 @@ import { UsageError, WrongResultError } from './errors';
 import { listOf, oneOf, wholeNumber } from './option-values';
 import type { Outlet } from './outlet';
 import { planCommand } from './plan-command';
+import { type PositionName, positionNames } from './position-names';
 import { userPath } from './user-path';
 
 /** Runs it and gives the exit code: 0, 1 for a wrong result or a defect, 2 for a wrong command line. */
@@ -38,6 +39,7 @@ interface BenchFlags extends ComparisonChoice {
   readonly backend?: BackendName;
   readonly quick?: boolean;
   readonly json?: string;
+  readonly position?: readonly PositionName[];
 }
 
 interface AttentionFlags {
@@ -60,16 +62,29 @@ function createProgram(outlet: Outlet): Command {
     })
     .exitOverride()
     .hook('preSubcommand', (_, subcommand) => refuseMisplaced(program, subcommand))
-    .action(async ({ quick = false, json, backend, ...choice }: BenchFlags) => {
-      const file = json === undefined ? {} : { json: writablePath(json) };
-      const { bench } = await import('./bench');
-      await bench({ quick, choice, ...file, ...(backend && { backend }) }, outlet);
-    });
+    .action(async (flags: BenchFlags) => runJob(flags, outlet));
   addChoices(program);
   addAttention(program, outlet);
   program.addCommand(planCommand(outlet).copyInheritedSettings(program));
   addGates(program, outlet);
   return program;
+}
+
+async function runJob(flags: BenchFlags, outlet: Outlet): Promise<void> {
+  const { quick = false, json, backend, position, ...choice } = flags;
+  const shared = {
+    quick,
+    ...(json !== undefined && { json: writablePath(json) }),
+    ...(backend && { backend }),
+  };
+  if (!position) {
+    const { bench } = await import('./bench');
+    return bench({ ...shared, choice }, outlet);
+  }
+  const [other] = Object.keys(choice);
+  if (other) throw new UsageError(`--position is a comparison of its own, which does not take --${other}`);
+  const { comparePositions } = await import('./compare-positions');
+  return comparePositions({ ...shared, names: position }, outlet);
 }
 
 /** Several values have commas between them. */
@@ -83,6 +98,8 @@ function addChoices(program: Command): void {
   const { from, to } = tokenRange;
   choice('--tokens <numbers>', `in the cache, ${from} to ${to}`, wholeNumber(from, to));
   choice('--batch <numbers>', batchSizes.join(', '), oneOf(batchSizes));
+  program.optionsGroup('Compare position methods with none, and nothing else:');
+  choice('--position <names>', positionNames.join(', '), oneOf(positionNames));
 }
 
 function addAttention(program: Command, outlet: Outlet): void {

@@ -8,3 +8,13 @@ export {
   type OracleResult,
   type Sizes,
 } from './oracle';
+export type { PositionOracle } from './position-checks/position-oracle';
+export {
+  alibiOracle,
+  bertRelativeOracle,
+  debertaOracle,
+  rotaryOracle,
+  shawOracle,
+  t5Oracle,
+  transformerXLOracle,
+} from './position-checks/position-oracles';
