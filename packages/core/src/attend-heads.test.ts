@@ -221,6 +221,29 @@ describe('attendHeads', () => {
     expect(given).toEqual([[2, 1], { start: [0, 0] }, undefined, { start: [-1, 0] }]);
   });
 
+  it('refuses positions that are not one for each token', () => {
+    const x = heads(3);
+    const call = { query: x, key: x, value: x, cross: false, kernel: composed, position: shifting() };
+    const wrong: [unknown, RegExp][] = [
+      [[], /positions must be a list, with one entry/],
+      [[null], /positions\[0\] must be \{ start/],
+      [[{ start: [Number.NaN] }], /positions\[0\].start must be a list of whole numbers/],
+      [[{ start: [2 ** 32 + 1] }], /within 32 bits/],
+      [[{ start: [0] }, { each: Int32Array.of(1) }], /positions\[1\].each must have one number/],
+    ];
+    for (const [positions, message] of wrong) {
+      expect(() => attendHeads({ ...call, positions: positions as never })).toThrow(message);
+    }
+  });
+
+  it('asks tables for the distances within each batch entry, of rows that count', () => {
+    const position = shifting();
+    const x = heads(3);
+    const call = { query: x, key: x, value: x, cross: false, kernel: recording(), position };
+    attendHeads({ ...call, positions: [{ start: [0, 100] }] });
+    expect(position.asked.at(-1)).toEqual([-2, 3]);
+  });
+
   it('refuses a cache inside a gradient, and lengths without a cache', () => {
     const x = heads(2);
     const call = { query: x, key: x, value: x, cross: false, kernel: recording() };

@@ -1,6 +1,7 @@
 // What every layer calls with its heads: rotate, stage, tables, attend, commit.
 import * as tf from '@tensorflow/tfjs-core';
 import { attend } from './attend';
+import { checkTokenPositions } from './checks/check-positions';
 import { cleanTidy } from './clean-tidy';
 import { ConfigError, UnsupportedError } from './errors';
 import type { AttendOptions, AttendResult, AttentionInputs, AttentionKernel } from './kernel';
@@ -30,6 +31,7 @@ export function attendHeads(call: HeadsCall): AttendResult {
   const { cross, cache, positions, lengths, kernel, query, key, value, position: given, ...options } = call;
   const position = cross && given?.selfOnly ? undefined : given;
   checkCache(call);
+  checkGivenPositions(call);
   return cleanTidy(() => {
     const at = positionsOfNewRows(call);
     const rotate = (heads: tf.Tensor4D, role: 'query' | 'key') =>
@@ -41,7 +43,11 @@ export function attendHeads(call: HeadsCall): AttendResult {
     const inputs: AttentionInputs = stored ? { query: q, stored } : { query: q, ...rows! };
     const known: Positions = { query: at.query[0]!, key: stored?.positions ?? at.key[0]! };
     const Skv = stored ? Math.max(...stored.lengths) : key!.shape[2];
-    const relative = position?.tables?.(query, distancesBetween(known, query.shape[2], Skv));
+    const distances = distancesBetween(known, [query.shape[2], Skv], {
+      query: lengths,
+      key: stored?.lengths,
+    });
+    const relative = position?.tables?.(query, distances);
     const result = attend(kernel, inputs, {
       ...options,
       ...(options.queryStart === undefined && cache && !cross && { queryStart: cache.nextOrder }),
@@ -62,6 +68,18 @@ function positionsOfNewRows({ query, key, cross, cache, lengths, positions }: He
   const newRows = (b: number) => lengths?.[b] ?? key?.shape[2] ?? 0;
   const start = next.map((position, b) => position + newRows(b) - query.shape[2]);
   return { query: positions ?? [{ start }], key: ofKeys };
+}
+
+function checkGivenPositions({ query, positions }: HeadsCall): void {
+  if (positions === undefined) return;
+  if (!Array.isArray(positions) || positions.length === 0) {
+    throw new ConfigError('attendHeads', 'positions must be a list, with one entry for each section', {
+      positions,
+    });
+  }
+  positions.forEach((entry: TokenPositions, n) => {
+    checkTokenPositions('attendHeads', `positions[${n}]`, entry, [query.shape[0], query.shape[2]]);
+  });
 }
 
 function checkCache({ key, cache, lengths }: HeadsCall): void {

@@ -6,11 +6,13 @@ import { checkLayerCall, checkLayerInputs } from './checks/check-layer';
 import { checkKernel } from './checks/check-options';
 import { given } from './checks/given';
 import { composed } from './composed/composed';
+import { ConfigError } from './errors';
 import { mergeHeads, splitHeads } from './heads';
 import type { AttendResult } from './kernel';
 import type { CacheShape } from './key-value-cache';
 import type { Attention, LayerCall, LayerInputs, LayerParts, LayerResult, NamedVariable } from './layer';
 import { normalise } from './normalise';
+import type { PositionMethod } from './position';
 import { project } from './project';
 import { seedOf } from './seed';
 import { type Initialiser, type VariableShapes, Weights } from './weights';
@@ -35,6 +37,7 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
   ) {
     this.parts = given(name, 'parts', parts, ['kernel', 'position', 'initialiser']);
     if (this.parts.kernel) checkKernel(name, this.parts.kernel);
+    if (this.parts.position) checkPosition(name, this.parts.position);
     this.config = frozen(config);
     this.seed = config.seed ?? Math.floor(Math.random() * 2 ** 31);
     const { initialiser } = this.parts;
@@ -134,6 +137,16 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
   private project(name: 'query' | 'key' | 'value' | 'output' | 'gate', x: tf.Tensor3D): tf.Tensor3D {
     return project(x, this.weights.get(`${name}/kernel`), this.weights.find(`${name}/bias`));
   }
+}
+
+/** @throws ConfigError for what is no position method: it would be ignored */
+function checkPosition(where: string, position: PositionMethod): void {
+  const { rotate, tables } = position;
+  const given = [rotate, tables].filter((method) => method !== undefined);
+  if (given.length > 0 && given.every((method) => typeof method === 'function')) return;
+  throw new ConfigError(where, 'position must be a PositionMethod, such as rotary({ headDim })', {
+    position,
+  });
 }
 
 /** A copy of a config that nobody changes any more. */

@@ -1,21 +1,57 @@
 import type { Span } from './mask';
 import type { Positions, TokenPositions } from './position';
 
-/** The distances key position - query position that can occur between rows of these positions; 0 where there are none. */
-export function distancesBetween({ query, key }: Positions, Sq: number, Skv: number): Span {
-  if (Sq === 0 || Skv === 0) return [0, 1];
-  const [firstQuery, lastQuery] = bounds(query, Sq);
-  const [firstKey, lastKey] = bounds(key, Skv);
-  return [firstKey - lastQuery, lastKey - firstQuery + 1];
+/** How many rows of each batch entry count; absent: all. */
+export interface RowCounts {
+  readonly query?: readonly number[] | undefined; // [B]
+  readonly key?: readonly number[] | undefined; // [B]
 }
 
-/** The smallest and the largest position, both included. */
-function bounds(positions: TokenPositions, count: number): readonly [number, number] {
-  if ('start' in positions) return [Math.min(...positions.start), Math.max(...positions.start) + count - 1];
-  return positions.each.reduce(([low, high], p) => [Math.min(low, p), Math.max(high, p)] as const, [
-    Infinity,
-    -Infinity,
-  ] as readonly [number, number]);
+/**
+ * The distances key position - query position that can occur between rows of one batch entry; 0 where there are none.
+ *
+ * @param sizes rows of an entry: Sq and Skv
+ */
+export function distancesBetween(
+  { query, key }: Positions,
+  [Sq, Skv]: readonly [number, number],
+  counts: RowCounts = {},
+): Span {
+  let [low, high] = [Infinity, -Infinity];
+  const entries = Math.max(entriesOf(query, Sq), entriesOf(key, Skv));
+  for (let b = 0; b < entries; b++) {
+    const queries = boundsOf(query, b, { count: Sq, known: counts.query?.[b] });
+    const keys = boundsOf(key, b, { count: Skv, known: counts.key?.[b] });
+    if (!queries || !keys) continue;
+    low = Math.min(low, keys[0] - queries[1]);
+    high = Math.max(high, keys[1] - queries[0]);
+  }
+  return low <= high ? [low, high + 1] : [0, 1];
+}
+
+function entriesOf(positions: TokenPositions, count: number): number {
+  if ('start' in positions) return positions.start.length;
+  return count === 0 ? 0 : positions.each.length / count;
+}
+
+/** The smallest and the largest position of the rows that count; undefined where there are none. */
+function boundsOf(
+  positions: TokenPositions,
+  b: number,
+  { count, known = count }: { readonly count: number; readonly known?: number | undefined },
+): readonly [number, number] | undefined {
+  if (known === 0) return undefined;
+  if ('start' in positions) {
+    const start = positions.start[positions.start.length === 1 ? 0 : b]!;
+    return [start, start + known - 1];
+  }
+  let [low, high] = [Infinity, -Infinity];
+  const rows = positionsOf(positions, b, [0, known], count);
+  for (let i = 0; i < rows.length; i++) {
+    low = Math.min(low, rows[i]!);
+    high = Math.max(high, rows[i]!);
+  }
+  return [low, high];
 }
 
 /** The positions of the rows of a span in one batch entry; a batch entry has `count` rows. */

@@ -115,6 +115,11 @@ describe('MultiHeadAttention', () => {
     optimizer.dispose();
   });
 
+  it.each(['rotary', 5, {}, [], { tables: 3 }, () => {}])('refuses %j for a position method', (position) => {
+    const make = () => new MultiHeadAttention({ embedDim: 8, numHeads: 2 }, { position: position as never });
+    expect(make).toThrow(/position must be a PositionMethod/);
+  });
+
   it.each([
     [{ embedDim: 10, numHeads: 3 }, /embedDim must divide by numHeads[\s\S]*embedDim +10[\s\S]*numHeads +3/],
     [{ embedDim: 0, numHeads: 1 }, /embedDim must be a whole number above 0/],

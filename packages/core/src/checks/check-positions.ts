@@ -12,6 +12,8 @@ export function checkPositions(where: string, positions: Positions, { B, Sq, Skv
   checkTokenPositions(where, 'positions.key', positions.key, [B, Skv]);
 }
 
+const isInt32 = (x: unknown) => typeof x === 'number' && x === Math.trunc(x) && Math.abs(x) < 2 ** 31;
+
 /** @param size batch entries, and tokens of each */
 export function checkTokenPositions(
   where: string,
@@ -22,8 +24,10 @@ export function checkTokenPositions(
   const facts = { 'batch, tokens': [B, S] };
   const { start, each } = (positions ?? {}) as { start?: unknown; each?: unknown };
   if (start !== undefined) {
-    if (!Array.isArray(start) || !start.every(Number.isInteger)) {
-      throw new ConfigError(where, `${name}.start must be a list of whole numbers`, { [name]: start });
+    if (!Array.isArray(start) || !start.every(isInt32)) {
+      throw new ConfigError(where, `${name}.start must be a list of whole numbers within 32 bits`, {
+        [name]: start,
+      });
     }
     if (start.length === 1 || start.length === B) return;
     throw new ShapeError(where, `${name}.start must have one number, or one for each batch entry`, {
