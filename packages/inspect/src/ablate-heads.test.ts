@@ -73,6 +73,7 @@ describe('ablateHeads', () => {
       const { headOutputs: _, ...result } = layer.apply(...args);
       return result;
     });
+    await expect(ablateHeads(null as never, inputs)).rejects.toThrow(/layer must be an Attention/);
     const before = memoryNow();
     await expect(ablateHeads(headless, inputs)).rejects.toThrow(/it does not return headOutputs/);
     const other = { ...headless, apply: layer.apply.bind(layer), getWeights: () => ({}) };

@@ -1,5 +1,11 @@
 // How much of a layer's output each head makes: the output without it, compared with the whole.
-import { type Attention, type LayerCall, type LayerInputs, UnsupportedError } from '@polyhead/core';
+import {
+  type Attention,
+  ConfigError,
+  type LayerCall,
+  type LayerInputs,
+  UnsupportedError,
+} from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 
 /**
@@ -12,7 +18,7 @@ import * as tf from '@tensorflow/tfjs-core';
  *
  * @param layer any variant with heads and an `output/kernel` [H · Dv, outputDim]
  * @returns [H]
- * @throws UnsupportedError for a layer without these, and whatever the layer throws
+ * @throws ConfigError for what is no layer, UnsupportedError for a layer without these, and whatever the layer throws
  * @example
  * const changes = await ablateHeads(attention, { query }, { mask: causal() });
  */
@@ -21,6 +27,7 @@ export async function ablateHeads(
   inputs: LayerInputs,
   call: LayerCall = {},
 ): Promise<number[]> {
+  checkLayer(layer);
   const norms = tf.tidy(() => {
     const { output, headOutputs } = layer.apply(inputs, { ...call, returns: ['headOutputs'] });
     const kernel = layer.getWeights()['output/kernel'];
@@ -35,6 +42,11 @@ export async function ablateHeads(
   } finally {
     norms.dispose();
   }
+}
+
+function checkLayer(layer: Attention): void {
+  if (typeof layer?.apply === 'function' && typeof layer.getWeights === 'function') return;
+  throw new ConfigError('ablateHeads', 'layer must be an Attention, such as MultiHeadAttention', { layer });
 }
 
 /** The norm of what one head adds to the output. */

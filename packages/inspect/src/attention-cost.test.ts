@@ -1,5 +1,5 @@
 import { golden, goldenCases } from '@polyhead/conformance';
-import { causal, countParameters, slidingWindow, validLengths } from '@polyhead/core';
+import { ConfigError, causal, countParameters, slidingWindow, validLengths } from '@polyhead/core';
 import { MultiHeadAttention, variableShapes } from '@polyhead/multi-head';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
@@ -58,6 +58,7 @@ describe('flops', () => {
   it.each<[string, LayerConfig, CostCall]>([
     ['self-attention', { embedDim: 12, numHeads: 3 }, { batch: 2, queries: 5 }],
     ['cross-attention, every width another', wide, { batch: 2, queries: 5, keys: 3 }],
+    ['an output gate', { ...wide, outputGate: 'number' }, { batch: 2, queries: 5, keys: 3 }],
     [
       'memory keys',
       { embedDim: 8, numHeads: 2, numMemoryKeyValues: 3, addZeroAttention: true },
@@ -99,6 +100,17 @@ describe('flops', () => {
       mixing: 2 * 2 * 60 * 5,
       total: 4 * (query + key + value + output) + 60 * (6 * 4 + 4 * 5),
     });
+  });
+
+  it.each([
+    [undefined, 2048, 0],
+    ['number', 2560, 4 * (64 + 4 * (8 + 8))],
+    ['head', 2176, 4 * (16 + 4 * (8 + 2))],
+  ] as const)('and bytes moved count the output gate: %s', (outputGate, projections, bytes) => {
+    const config = { embedDim: 8, numHeads: 2 };
+    const cost = attentionCost({ ...config, ...(outputGate && { outputGate }) }, { queries: 4 });
+    expect(cost.flops.forward.projections).toBe(projections);
+    expect(cost.bytesMoved - attentionCost(config, { queries: 4 }).bytesMoved).toBe(bytes);
   });
 
   it('of attention itself are 2.5 times as many backward, where heads of keys and values are alike', () => {
@@ -189,6 +201,9 @@ describe('attentionCost', () => {
     ],
     [{ embedDim: 8, numHeads: 2, heads: 2 } as LayerConfig, { queries: 1 }, /unknown +\[heads\]/],
     [{ embedDim: 8, numHeads: 2, numMemoryKeyValues: -1 }, { queries: 1 }, /numMemoryKeyValues must be/],
+    [null as never, { queries: 1 }, /attentionCost: config must be an object/],
+    [{ embedDim: 8, numHeads: 2 }, undefined as never, /attentionCost: call must be an object/],
+    [{ embedDim: 8, numHeads: 2 }, { queries: 1, window: 2 } as CostCall, /unknown +\[window\]/],
     [{ embedDim: 8, numHeads: 2 }, { queries: 2.5 }, /attentionCost: queries must be/],
     [
       { embedDim: 8, numHeads: 2 },
@@ -198,6 +213,7 @@ describe('attentionCost', () => {
     [{ embedDim: 8, numHeads: 2 }, { queries: 1, storage: 'int2' as 'int4' }, /storage must be one of/],
   ])('refuses the config %j in the call %j', (config, call, message) => {
     expect(() => attentionCost(config, call)).toThrow(message);
+    expect(() => attentionCost(config, call)).toThrow(ConfigError);
   });
 });
 

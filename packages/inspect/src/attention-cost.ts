@@ -1,8 +1,8 @@
 // What a layer costs: parameters, floating-point operations, bytes. Arithmetic from its config; no layer is made.
-import { checkNumber, checkSizes, countParameters, type VariableShapes } from '@polyhead/core';
+import { checkNumber, checkSizes, countParameters, given, type VariableShapes } from '@polyhead/core';
 import { bitsOf, type CacheStorage, cacheBytes, storageBits } from './cache-bytes';
 import { cacheShape, type LayerConfig, type LayerSizes, layerSizes, layerVariables } from './layer-config';
-import { keysThatExist, type PairsCall, visiblePairs } from './visible-pairs';
+import { keysThatExist, type PairsCall, pairsOptions, visiblePairs } from './visible-pairs';
 
 export interface CostCall extends PairsCall {
   /** Those of `keys` that a cache holds already, which are not projected again. Default: 0. */
@@ -13,7 +13,7 @@ export interface CostCall extends PairsCall {
 
 /** Floating-point operations: a multiplication and the addition of its product are two. */
 export interface Flops {
-  /** The four projections. */
+  /** The projections: queries, keys, values, output, and the output gate where there is one. */
   readonly projections: number;
   /** Q Kᵀ, over visible pairs. */
   readonly scores: number;
@@ -37,8 +37,8 @@ export interface AttentionCost {
 }
 
 /**
- * The cost of one call of one layer. Softmax, biases, masks and position methods are not counted: they grow with rows
- * and pairs, without the factor of a head size.
+ * The cost of one call of one layer. Softmax, biases, masks, position methods and the product of the gate with the heads
+ * are not counted: they grow with rows and pairs, without the factor of a head size.
  *
  * A backward pass needs two products for each of the forward pass, and scores once more, since a kernel that keeps none
  * computes them again (Dao et al. 2022, 2205.14135). Bytes moved: each projection reads its input and weights and writes
@@ -54,19 +54,21 @@ export interface AttentionCost {
 export function attentionCost(config: LayerConfig, call: CostCall): AttentionCost {
   const where = 'attentionCost';
   const sizes = layerSizes(where, config);
-  const { batch = 1, queries, keys = queries } = call;
+  const asked = given(where, 'call', call, [...pairsOptions, 'cachedKeys', 'storage']) as CostCall;
+  const { cachedKeys: _, storage: __, ...pairsCall } = asked;
+  const { batch = 1, queries, keys = queries } = asked;
   checkSizes(where, { batch, queries, keys });
   const variables = layerVariables(sizes);
   const parameters = countParameters(variables);
-  const products = projectionProducts(variables, rowsOf(where, call));
-  const pairs = visiblePairs(call, sizes.numHeads) + batch * sizes.numHeads * queries * sizes.ownKeys;
+  const products = projectionProducts(variables, rowsOf(where, asked));
+  const pairs = visiblePairs(pairsCall, sizes.numHeads) + batch * sizes.numHeads * queries * sizes.ownKeys;
   const forward = {
     projections: 2 * sum(products.map(({ rows, inWidth, outWidth }) => rows * inWidth * outWidth)),
     scores: 2 * pairs * sizes.headDim,
     mixing: 2 * pairs * sizes.valueHeadDim,
   };
   const projected = sum(products.map(({ rows, inWidth, outWidth }) => rows * (inWidth + outWidth)));
-  const bytesMoved = 4 * (parameters + projected) + kernelBytes(where, sizes, call);
+  const bytesMoved = 4 * (parameters + projected) + kernelBytes(where, sizes, asked);
   const flops = {
     forward: totalled(forward),
     backward: totalled({
@@ -79,7 +81,7 @@ export function attentionCost(config: LayerConfig, call: CostCall): AttentionCos
   return { parameters, pairs, flops, bytesMoved, intensity, cacheBytesPerToken: bytesPerToken(config) };
 }
 
-type Projection = 'query' | 'key' | 'value' | 'output';
+type Projection = 'query' | 'key' | 'value' | 'output' | 'gate';
 
 /** Tokens that each projection turns. */
 function rowsOf(where: string, call: CostCall): Record<Projection, number> {
@@ -87,14 +89,14 @@ function rowsOf(where: string, call: CostCall): Record<Projection, number> {
   const fits = (n: number) => Number.isInteger(n) && n >= 0 && n <= keys;
   checkNumber(where, 'cachedKeys', cachedKeys, [fits, `a whole number from 0 to ${keys}, the keys`]);
   const [ofQueries, ofKeys] = [batch * queries, batch * (keys - cachedKeys)];
-  return { query: ofQueries, key: ofKeys, value: ofKeys, output: ofQueries };
+  return { query: ofQueries, key: ofKeys, value: ofKeys, output: ofQueries, gate: ofQueries };
 }
 
-/** The products [rows, in] × [in, out] of the projections. */
+/** The products [rows, in] × [in, out] of the projections that the layer has. */
 function projectionProducts(variables: VariableShapes, rows: Record<Projection, number>) {
-  return Object.entries(rows).map(([name, count]) => {
-    const [inWidth, outWidth] = variables[`${name}/kernel`] as readonly [number, number];
-    return { rows: count, inWidth, outWidth };
+  return Object.entries(rows).flatMap(([name, count]) => {
+    const kernel = variables[`${name}/kernel`] as readonly [number, number] | undefined;
+    return kernel ? [{ rows: count, inWidth: kernel[0], outWidth: kernel[1] }] : [];
   });
 }
 

@@ -63,11 +63,18 @@ describe('cacheBytes', () => {
   });
 
   it.each([
+    [undefined, /extent must be an object/],
+    [{ tokens: 1, token: 2 }, /unknown +\[token\]/],
     [{ tokens: -1 }, /tokens must be a whole number of at least 0/],
     [{ tokens: 1, layers: 0.5 }, /layers must be/],
     [{ tokens: 1, storage: 'toString' }, /storage must be one of float32, float16, int8, int4/],
   ])('refuses %j', (extent, message) => {
     expect(() => cacheBytes(cacheShape({ embedDim: 4, numHeads: 2 }), extent as never)).toThrow(message);
+  });
+
+  it('refuses shapes and configs that are none', () => {
+    expect(() => cacheBytes(undefined as never, { tokens: 1 })).toThrow(/shape must be an object/);
+    expect(() => cacheShape(null as never)).toThrow(/cacheShape: config must be an object/);
   });
 });
 

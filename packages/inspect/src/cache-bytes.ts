@@ -1,5 +1,5 @@
 // Bytes of cached keys and values.
-import { type CacheShape, ConfigError, checkNumber } from '@polyhead/core';
+import { type CacheShape, ConfigError, checkNumber, given } from '@polyhead/core';
 
 /** Bits a stored number takes. */
 export const storageBits = { float32: 32, float16: 16, int8: 8, int4: 4 } as const;
@@ -26,8 +26,10 @@ export interface CacheExtent {
  */
 export function cacheBytes(shape: CacheShape, extent: CacheExtent): number {
   const where = 'cacheBytes';
-  const { tokens, layers = 1, storage = 'float32' } = extent;
-  const { batch, heads, keySize, valueSize } = shape;
+  const sizes = given(where, 'shape', shape, ['batch', 'heads', 'keySize', 'valueSize']);
+  const { batch, heads, keySize, valueSize } = sizes as CacheShape;
+  const asked = given(where, 'extent', extent, ['tokens', 'layers', 'storage']) as CacheExtent;
+  const { tokens, layers = 1, storage = 'float32' } = asked;
   for (const [name, size] of Object.entries({ batch, heads, keySize, valueSize, tokens, layers })) {
     checkNumber(where, name, size, [(n) => Number.isInteger(n) && n >= 0, 'a whole number of at least 0']);
   }

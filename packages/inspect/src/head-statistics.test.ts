@@ -74,7 +74,21 @@ describe('headStatistics', () => {
     layer.dispose();
   });
 
+  it('tells maps of what is no number from maps that look at one key', () => {
+    const broken = (Sq: number) => [Array.from({ length: Sq }, () => new Array<number>(Sq).fill(Number.NaN))];
+    for (const Sq of [2, 16]) {
+      expect(headStatistics(broken(Sq))[0]).toMatchObject({
+        entropy: Number.NaN,
+        distance: Number.NaN,
+        pattern: 'mixed',
+      });
+    }
+    expect(headStatistics([[[1, Number.NaN]]])[0]!.entropy).toBeNaN();
+  });
+
   it('refuses what is no map', () => {
+    expect(() => headStatistics(null as never)).toThrow(/headStatistics: heads must be numbers/);
+    expect(() => headStatistics([[[1]]], { start: 0 } as never)).toThrow(/unknown +\[start\]/);
     expect(() => headStatistics([[[1, 0], [1]]])).toThrow(/headStatistics: heads must be numbers/);
     expect(() => headStatistics([[[1]]], { queryStart: 0.5 })).toThrow(/queryStart must be a whole number/);
   });

@@ -1,10 +1,10 @@
 // What each head does, in numbers and by name.
-import { checkNumber } from '@polyhead/core';
+import { checkNumber, given } from '@polyhead/core';
 import { type HeadPattern, headPattern } from './head-pattern';
 import { type HeadWeights, headsShape } from './head-weights';
 import { entropyOf, meanOver, type QueryRow, queryRows } from './query-rows';
 
-/** Means over the rows that see a key; NaN where no row counts. Rows are taken as shares of their sum. */
+/** Means over the rows that see a key; NaN where no row counts, or a weight is NaN. Rows are taken as shares of their sum. */
 export interface HeadStatistics {
   /** Rows that see a key. */
   readonly rows: number;
@@ -42,7 +42,7 @@ export interface StatisticsOptions {
  */
 export function headStatistics(heads: HeadWeights, options: StatisticsOptions = {}): HeadStatistics[] {
   const [, Sq, Skv] = headsShape('headStatistics', heads);
-  const { queryStart = Skv - Sq } = options;
+  const { queryStart = Skv - Sq } = given('headStatistics', 'options', options, ['queryStart']);
   checkNumber('headStatistics', 'queryStart', queryStart, [Number.isInteger, 'a whole number']);
   return heads.map((weights) => statisticsOf(queryRows(weights, queryStart), Skv));
 }

@@ -35,6 +35,7 @@ describe('readHeads', () => {
     [() => weights(), { entry: 0.5 }, /entry must be one of the batch/],
     [() => tf.ones([3, 2, 4]), { entry: 1 }, /entry must be one of the batch/],
     [() => tf.ones([2, 4]), {}, /weights must be \[B, H, Sq, Skv\] or \[H, Sq, Skv\][\s\S]*\[2, 4\]/],
+    [() => weights(), { head: 1 }, /unknown +\[head\]/],
     [() => [[[1]]], {}, /weights must be a tensor/],
     [
       () => {
@@ -46,7 +47,7 @@ describe('readHeads', () => {
       /weights must not be disposed/,
     ],
   ])('refuses what it cannot read: %#', async (given, options, message) => {
-    await expect(readHeads(given() as never, options)).rejects.toThrow(message);
+    await expect(readHeads(given() as never, options as { entry?: number })).rejects.toThrow(message);
   });
 });
 
@@ -66,6 +67,10 @@ describe('headsShape', () => {
       ],
     ],
     [[[[[1]]]]],
+    [null],
+    [[null]],
+    [[[null]]],
+    [[[[0.5, '0.5']]]],
   ])('refuses %j', (heads) => {
     expect(() => headsShape('test', heads as never)).toThrow(/heads must be numbers \[H, Sq, Skv\]/);
   });

@@ -1,5 +1,5 @@
 // Attention weights on the host: what is drawn and measured here.
-import { ConfigError, ShapeError } from '@polyhead/core';
+import { ConfigError, given, ShapeError } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 
 /** `heads[h][i][j]`: the weight, from 0 to 1, of key j for query i. One batch entry. */
@@ -16,8 +16,9 @@ export type HeadWeights = readonly (readonly (readonly number[])[])[];
  */
 export async function readHeads(
   weights: tf.Tensor3D | tf.Tensor4D,
-  { entry = 0 }: { readonly entry?: number } = {},
+  options: { readonly entry?: number } = {},
 ): Promise<HeadWeights> {
+  const { entry = 0 } = given('readHeads', 'options', options, ['entry']);
   checkTensor(weights);
   const [H, Sq, Skv] = weights.shape.slice(-3) as [number, number, number];
   const batched = weights.rank === 4;
@@ -48,21 +49,28 @@ function checkTensor(weights: tf.Tensor): void {
 
 /** [H, Sq, Skv]. @throws ShapeError unless there is at least one head, and all rows are of one length */
 export function headsShape(where: string, heads: HeadWeights): readonly [number, number, number] {
+  const rule = 'heads must be numbers [H, Sq, Skv], none of them 0';
+  if (!Array.isArray(heads)) throw new ShapeError(where, rule, { heads });
   const Sq = heads[0]?.length ?? 0;
   const Skv = heads[0]?.[0]?.length ?? 0;
-  const even = heads.every((rows) => rows.length === Sq && rows.every((row) => row.length === Skv));
-  if (Sq > 0 && Skv > 0 && even && typeof heads[0]![0]![0] === 'number') return [heads.length, Sq, Skv];
-  throw new ShapeError(where, 'heads must be numbers [H, Sq, Skv], none of them 0', {
+  const isRow = (row: unknown) => isList(row, Skv) && row.every((weight) => typeof weight === 'number');
+  const even = heads.every((rows) => isList(rows, Sq) && rows.every(isRow));
+  if (Sq > 0 && Skv > 0 && even) return [heads.length, Sq, Skv];
+  throw new ShapeError(where, rule, {
     heads: heads.length,
-    'Sq of each head': heads.map((rows) => rows.length),
+    'Sq of each head': heads.map((rows) => rows?.length),
     'Skv of the first row': Skv,
   });
 }
 
-/** The largest weight that is a number, 0 where there is none. */
+const isList = (value: unknown, length: number): value is readonly unknown[] =>
+  Array.isArray(value) && value.length === length;
+
+/** The largest weight that is a finite number, 0 where there is none. */
 export function largestOf(heads: HeadWeights): number {
   let largest = 0;
-  for (const row of heads.flat()) for (const weight of row) if (weight > largest) largest = weight;
+  for (const row of heads.flat())
+    for (const weight of row) if (weight > largest && weight < Infinity) largest = weight;
   return largest;
 }
 
@@ -80,6 +88,10 @@ export function checkTokens(
   { queries, keys = queries }: MapTokens,
   [, Sq, Skv]: readonly [number, number, number],
 ): void {
+  for (const [name, tokens] of Object.entries({ queries, keys })) {
+    if (Array.isArray(tokens) && tokens.every((token) => typeof token === 'string')) continue;
+    throw new ConfigError(where, `${name} must be a list of strings`, { [name]: tokens });
+  }
   if (queries.length === Sq && keys.length === Skv) return;
   throw new ConfigError(where, 'there must be a token for each query and for each key', {
     'tokens of queries': queries.length,

@@ -31,7 +31,8 @@ const ownOptions = ['numKeyValueHeads', 'numMemoryKeyValues', 'addZeroAttention'
 
 /** @throws ConfigError for options that cannot be, or that are not known here */
 export function layerSizes(where: string, config: LayerConfig): LayerSizes {
-  const { numKeyValueHeads, numMemoryKeyValues: memory = 0, addZeroAttention = false } = config;
+  // What is no object at all is refused below, where the options that are known are named.
+  const { numKeyValueHeads, numMemoryKeyValues: memory = 0, addZeroAttention = false } = config ?? {};
   const sizes = attentionSizes(where, config, {
     options: ownOptions,
     ...(numKeyValueHeads !== undefined && { numKeyValueHeads }),

@@ -21,7 +21,7 @@ export function meanOver(rows: readonly QueryRow[], of: (row: QueryRow) => numbe
   return rows.reduce((sum, row) => sum + of(row), 0) / rows.length;
 }
 
-/** Entropy of a row in nats: 0 where one key has all, ln n where n keys share evenly. */
+/** Entropy of a row in nats: 0 where one key has all, ln n where n keys share evenly, NaN where a share is NaN. */
 export function entropyOf({ shares }: QueryRow): number {
-  return shares.reduce((sum, share) => (share > 0 ? sum - share * Math.log(share) : sum), 0);
+  return shares.reduce((sum, share) => (share <= 0 ? sum : sum - share * Math.log(share)), 0);
 }

@@ -89,6 +89,9 @@ describe('svgHeadMaps', () => {
   it.each([
     [[map(2)], { queries: ['a'] }, /there must be a token for each query/],
     [[], { queries: [] }, /heads must be numbers/],
+    [[map(1)], undefined as never, /options must be an object/],
+    [[map(1)], { queries: ['a'], colums: 2 } as never, /unknown +\[colums\]/],
+    [[map(1, 65_537)], { queries: ['a'], keys: [] }, /at most 65536 cells, 256 · 256[\s\S]*\[1, 65537\]/],
     [[map(1)], { queries: ['a'], columns: 0 }, /columns must be a whole number above 0/],
   ])('refuses what does not fit: %#', (heads, options, message) => {
     expect(() => svgHeadMaps(heads, options)).toThrow(message);

@@ -1,5 +1,5 @@
 // Attention maps as one SVG picture: queries down, keys across, heads side by side, one colour scale for all.
-import { checkSizes } from '@polyhead/core';
+import { ConfigError, checkSizes, given } from '@polyhead/core';
 import { colorOf } from './color-scale';
 import { checkTokens, type HeadWeights, headsShape, largestOf, type MapTokens } from './head-weights';
 import { element, escapeXml, label } from './svg';
@@ -29,6 +29,7 @@ interface Layout {
 const valueCell = 36; // holds two decimals
 const plainCell = 14;
 const maxValues = 32; // tokens on an axis with values in their cells
+const maxCells = 256 * 256; // of a head: pictures of more are too large to open
 const maxLabel = 16;
 const fontSize = 12;
 const titleSize = 16;
@@ -46,16 +47,20 @@ const font = 'ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace';
  * shown where the pointer rests.
  *
  * @param heads [H, Sq, Skv], weights from 0 to 1
- * @throws ShapeError, ConfigError where sizes, tokens or columns do not fit
+ * @throws ShapeError, ConfigError where sizes, tokens or columns do not fit, or a head has more than 256 · 256 cells
  * @example
  * writeFileSync('heads.svg', svgHeadMaps(await readHeads(weights), { queries: tokens, title: 'Layer 2' }));
  */
 export function svgHeadMaps(heads: HeadWeights, options: SvgMapOptions): string {
   const where = 'svgHeadMaps';
-  const { title = 'Attention weights', columns = 4 } = options;
-  checkTokens(where, options, headsShape(where, heads));
+  const asked = given(where, 'options', options, ['queries', 'keys', 'title', 'columns']) as SvgMapOptions;
+  const { title = 'Attention weights', columns = 4 } = asked;
+  const shape = headsShape(where, heads);
+  checkCells(where, shape);
+  checkTokens(where, asked, shape);
   checkSizes(where, { columns });
-  const layout = layoutOf(heads, options);
+  if (typeof title !== 'string') throw new ConfigError(where, 'title must be a string', { title });
+  const layout = layoutOf(heads, asked);
   const perRow = Math.min(columns, heads.length);
   const mapsWidth = perRow * layout.panelWidth;
   const width =
@@ -85,6 +90,13 @@ export function svgHeadMaps(heads: HeadWeights, options: SvgMapOptions): string 
   const background = element('rect', { width: '100%', height: '100%', fill: '#ffffff' });
   const parts = [element('title', {}, escapeXml(title)), background, heading, ...panels, bar];
   return `${element('svg', attributes, `\n${parts.join('\n')}\n`)}\n`;
+}
+
+function checkCells(where: string, [, Sq, Skv]: readonly [number, number, number]): void {
+  if (Sq * Skv <= maxCells) return;
+  throw new ConfigError(where, `a head may have at most ${maxCells} cells, 256 · 256: draw a part of it`, {
+    '[Sq, Skv]': [Sq, Skv],
+  });
 }
 
 function layoutOf(heads: HeadWeights, { queries, keys = queries }: MapTokens): Layout {

@@ -72,6 +72,12 @@ describe('textHeadMaps', () => {
     expect(broken.lines[2]).toBe('a  NaN█.50');
   });
 
+  it('keeps what is no weight inside its cell', () => {
+    const odd = [0.5, Infinity, -0.25, -Infinity, 1.25, 123.4];
+    const { lines } = textHeadMaps([[odd]], { queries: ['a'], keys: labels(6), width: 80 });
+    expect(lines[3]).toBe('a  .50█Inf  <0  <0 1.3█ >9');
+  });
+
   it('draws many heads, and keeps tokens from ending lines or colouring them', () => {
     const heads = Array.from({ length: 128 }, () => uniform(40));
     const { lines } = textHeadMaps(heads, { queries: labels(40).map((t) => `${t}\n\x1b[31m`), width: 90 });
@@ -83,6 +89,8 @@ describe('textHeadMaps', () => {
   it.each([
     [{ queries: ['a'], width: 80 }, /there must be a token for each query and for each key[\s\S]*queries +1/],
     [{ queries: ['a', 'b'], keys: ['a'], width: 80 }, /tokens of keys +1/],
+    [undefined as never, /options must be an object/],
+    [{ queries: 'ab' as never, width: 80 }, /queries must be a list of strings/],
     [{ queries: ['a', 'b'], width: 0 }, /width must be a whole number above 0/],
   ])('refuses %j for two tokens', (options, message) => {
     expect(() => textHeadMaps([twoTokens], options)).toThrow(message);

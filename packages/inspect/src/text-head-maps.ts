@@ -1,5 +1,5 @@
 // Attention maps as text: queries down, keys across, one map a head, as many beside each other as the width holds.
-import { checkSizes } from '@polyhead/core';
+import { checkSizes, given } from '@polyhead/core';
 import { checkTokens, type HeadWeights, headsShape, largestOf, type MapTokens } from './head-weights';
 import { narrowLetters } from './token-label';
 
@@ -43,14 +43,15 @@ const gap = 2;
  */
 export function textHeadMaps(heads: HeadWeights, options: TextMapOptions): TextMaps {
   const where = 'textHeadMaps';
-  const { queries, keys = queries, width, color = false } = options;
-  checkTokens(where, options, headsShape(where, heads));
+  const asked = given(where, 'options', options, ['queries', 'keys', 'width', 'color']) as TextMapOptions;
+  const { queries, keys = queries, width, color = false } = asked;
+  checkTokens(where, asked, headsShape(where, heads));
   checkSizes(where, { width });
   const [queryLabels, keyLabels] = [queries, keys].map((tokens) => tokens.map(labelOf));
   const layout = chooseLayout(queryLabels!, keys.length, { heads: heads.length, width });
   // Self-attention has the same tokens on both axes, also where not all are drawn.
   const drawn = {
-    queries: options.keys ? Math.min(queries.length, maxDrawn) : layout.keys,
+    queries: asked.keys ? Math.min(queries.length, maxDrawn) : layout.keys,
     keys: layout.keys,
   };
   const visible = heads.map((rows) => rows.slice(0, drawn.queries).map((row) => row.slice(0, drawn.keys)));
@@ -116,10 +117,13 @@ function drawCell(weight: number, largest: number, cell: number, color: boolean)
   return color ? `\x1b[48;5;${backgrounds[level]}m\x1b[38;5;${foregrounds[level]}m${text}\x1b[0m` : text;
 }
 
-/** In three columns: `.07`, `1.0`, and `NaN`. */
+/** In three columns: `.07`, `1.0`; what is no weight as `NaN`, `Inf`, `>9` or `<0`. */
 function twoDecimals(weight: number): string {
   if (Number.isNaN(weight)) return 'NaN';
-  return weight >= 0.995 ? '1.0' : weight.toFixed(2).slice(1);
+  if (weight === Infinity) return 'Inf';
+  if (weight < 0) return ' <0';
+  if (weight >= 9.95) return ' >9';
+  return weight >= 0.995 ? weight.toFixed(1) : weight.toFixed(2).slice(1);
 }
 
 function legend(largest: number, color: boolean): string {

@@ -50,6 +50,10 @@ describe('visiblePairs', () => {
   });
 
   it.each<[PairsCall, RegExp]>([
+    [undefined as never, /call must be an object/],
+    [{ queries: 2, cachedKeys: 1 } as never, /unknown +\[cachedKeys\]/],
+    [{ queries: 2, mask: 'causal' as never }, /mask must be a Mask, such as causal\(\)/],
+    [{ queries: 2, lengths: 2 as never }, /lengths must have one number/],
     [{ queries: 0 }, /queries must be a whole number above 0/],
     [{ queries: 2, keys: 1.5 }, /keys must be/],
     [{ queries: 2, batch: 2, lengths: [1] }, /lengths must have one number for each batch entry/],

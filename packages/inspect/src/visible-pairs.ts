@@ -4,6 +4,7 @@ import {
   checkNumber,
   checkSizes,
   compileMask,
+  given,
   type Mask,
   UnsupportedError,
 } from '@polyhead/core';
@@ -24,6 +25,15 @@ export interface PairsCall {
   readonly queryStart?: number | readonly number[];
 }
 
+export const pairsOptions: readonly (keyof PairsCall)[] = [
+  'batch',
+  'queries',
+  'keys',
+  'mask',
+  'lengths',
+  'queryStart',
+];
+
 /**
  * Visible pairs over the whole call, B · Hq · Sq · Skv of them without a mask: exactly what is multiplied where hidden
  * pairs are skipped. Nothing is allocated in TensorFlow.js.
@@ -36,15 +46,17 @@ export interface PairsCall {
  */
 export function visiblePairs(call: PairsCall, heads = 1): number {
   const where = 'visiblePairs';
-  const { batch = 1, queries, keys = queries, mask } = call;
+  const asked = given(where, 'call', call, pairsOptions) as PairsCall;
+  const { batch = 1, queries, keys = queries, mask } = asked;
   checkSizes(where, { batch, heads, queries, keys });
-  const existing = keysThatExist(where, call);
+  const existing = keysThatExist(where, asked);
   if (!mask) return heads * queries * existing.reduce((sum, length) => sum + length, 0);
+  checkMask(where, mask);
   if (mask.dense) {
     throw new UnsupportedError(where, 'pairs are counted from spans', ['the mask holds a dense tensor']);
   }
-  const lengths = call.lengths ?? [keys]; // one for all: the mask is compiled once
-  const queryStart = [call.queryStart ?? lengths.map((length) => length - queries)].flat();
+  const lengths = asked.lengths ?? [keys]; // one for all: the mask is compiled once
+  const queryStart = [asked.queryStart ?? lengths.map((length) => length - queries)].flat();
   checkStarts(where, queryStart, batch);
   return compileMask(mask, { batch, heads, queries, keys, lengths, queryStart, keyStart: [0] }).pairs;
 }
@@ -52,7 +64,7 @@ export function visiblePairs(call: PairsCall, heads = 1): number {
 /** Keys that exist in each batch entry: [B]. */
 export function keysThatExist(where: string, { batch = 1, queries, keys = queries, lengths }: PairsCall) {
   if (!lengths) return new Array<number>(batch).fill(keys);
-  if (lengths.length !== batch) {
+  if (!Array.isArray(lengths) || lengths.length !== batch) {
     throw new ConfigError(where, 'lengths must have one number for each batch entry', { lengths, batch });
   }
   for (const length of lengths) {
@@ -60,6 +72,11 @@ export function keysThatExist(where: string, { batch = 1, queries, keys = querie
     checkNumber(where, 'lengths', length, [fits, `whole numbers from 0 to ${keys}, the keys`]);
   }
   return lengths;
+}
+
+function checkMask(where: string, mask: Mask): void {
+  if (typeof mask === 'object' && typeof mask.spans === 'function') return;
+  throw new ConfigError(where, 'mask must be a Mask, such as causal()', { mask });
 }
 
 function checkStarts(where: string, queryStart: readonly number[], batch: number): void {

@@ -1,5 +1,13 @@
 // What a cache is given is judged here.
-import { type CacheShape, ConfigError, checkTensor, ShapeError, type TokenPositions } from '@polyhead/core';
+import {
+  type CacheShape,
+  ConfigError,
+  checkSizes,
+  checkTensor,
+  given,
+  ShapeError,
+  type TokenPositions,
+} from '@polyhead/core';
 import type * as tf from '@tensorflow/tfjs-core';
 
 export interface GivenRows {
@@ -9,9 +17,26 @@ export interface GivenRows {
   readonly positions?: TokenPositions;
 }
 
+/** @throws ConfigError unless all sizes are there, and nothing else */
+export function checkShape(where: string, shape: CacheShape): CacheShape {
+  const asked = given(where, 'shape', shape, ['batch', 'heads', 'keySize', 'valueSize']);
+  const { batch, heads, keySize, valueSize } = asked as CacheShape;
+  checkSizes(where, { batch, heads, keySize, valueSize });
+  return { batch, heads, keySize, valueSize };
+}
+
+/** What was really given. @throws ConfigError for what is no object, and for names that are not known */
+export function givenRows(where: string, rows: GivenRows): GivenRows {
+  const asked = given(where, 'rows', rows, ['key', 'value', 'lengths', 'positions']) as GivenRows;
+  const { positions } = asked;
+  if (!positions) return asked;
+  const known = ['start', 'each'] as (keyof TokenPositions)[];
+  return { ...asked, positions: given(where, 'positions', positions, known) as TokenPositions };
+}
+
 /**
  * @returns new tokens of each batch entry
- * @throws ShapeError, naming the argument
+ * @throws ShapeError or ConfigError, naming the argument
  */
 export function checkRows(where: string, shape: CacheShape, rows: GivenRows): readonly number[] {
   const { key, value, lengths, positions } = rows;
@@ -28,6 +53,9 @@ export function checkRows(where: string, shape: CacheShape, rows: GivenRows): re
 
 /** @throws ShapeError or ConfigError unless there is one for each batch entry, from 0 to `most` */
 export function checkLengths(where: string, lengths: readonly number[], most: readonly number[]): void {
+  if (!Array.isArray(lengths)) {
+    throw new ConfigError(where, 'lengths must be a list of numbers', { lengths });
+  }
   if (lengths.length !== most.length) {
     throw new ShapeError(where, 'lengths must have one number for each batch entry', {
       lengths,
@@ -65,8 +93,10 @@ function checkPositions(
 ): void {
   if ('start' in positions) {
     const { start } = positions;
-    if (!start.every(Number.isInteger)) {
-      throw new ConfigError(where, 'positions must be whole numbers', { 'positions.start': start });
+    if (!Array.isArray(start) || !start.every(Number.isInteger)) {
+      throw new ConfigError(where, 'positions.start must be a list of whole numbers', {
+        'positions.start': start,
+      });
     }
     if (start.length === 1 || start.length === batch) return;
     throw new ShapeError(where, 'positions.start must have one number, or one for each batch entry', {
@@ -74,7 +104,14 @@ function checkPositions(
       batch,
     });
   }
-  const count = positions.each.length;
+  const { each } = positions;
+  if (!(each instanceof Int32Array)) {
+    throw new ConfigError(where, 'positions must be { start: number[] } or { each: Int32Array }', {
+      positions,
+      'positions.each': each,
+    });
+  }
+  const count = each.length;
   if (count === S || count === batch * S) return;
   throw new ShapeError(where, 'positions.each must be [S] or [B, S]', {
     'numbers given': count,

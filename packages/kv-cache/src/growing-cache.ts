@@ -1,4 +1,4 @@
-import type { CacheShape } from '@polyhead/core';
+import { type CacheShape, given } from '@polyhead/core';
 import { assembleRows, type KeyValueRows, type KeyValueSource } from './assemble-rows';
 import { RowCache } from './row-cache';
 import { packed, sum } from './row-layout';
@@ -11,8 +11,9 @@ import { packed, sum } from './row-layout';
  * const { output } = attention.apply({ query: token }, { mask: causal(), cache });
  */
 export class GrowingCache extends RowCache {
-  /** @throws ConfigError for sizes that cannot be */
-  constructor(shape: CacheShape) {
+  /** @throws ConfigError for sizes that cannot be, and for options: it has none */
+  constructor(shape: CacheShape, options: Readonly<Record<string, never>> = {}) {
+    given('GrowingCache', 'options', options, []);
     super('GrowingCache', shape);
   }
 

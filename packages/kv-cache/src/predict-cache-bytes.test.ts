@@ -69,6 +69,12 @@ describe('predictCacheBytes', () => {
     expect(() => predictCacheBytes({ ...shape, heads: 1.5 }, 'static', 4)).toThrow(
       /heads must be a whole number/,
     );
+    for (const kind of ['ring', undefined])
+      expect(() => predictCacheBytes(shape, kind as never, 4)).toThrow(/kind must be one of growing, static/);
+    for (const tokens of [undefined, null, '4', {}])
+      expect(() => predictCacheBytes(shape, 'growing', tokens as never)).toThrow(/tokens must be whole/);
+    expect(() => predictCacheBytes(shape, 'static', 0)).toThrow(/tokens of a static cache must be a whole/);
+    expect(() => predictCacheBytes(null as never, 'static', 1)).toThrow(/shape must be an object/);
     expect(() => predictCacheBytes(shape, 'growing', -1)).toThrow(/tokens must be whole numbers/);
     expect(() => predictCacheBytes(shape, 'growing', [1, 2])).toThrow(
       /one number of tokens for each batch entry/,

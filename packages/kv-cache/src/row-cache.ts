@@ -2,7 +2,6 @@
 import {
   type CacheShape,
   ConfigError,
-  checkSizes,
   type KeyValueCache,
   ShapeError,
   type StoredKeyValue,
@@ -10,7 +9,7 @@ import {
 } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import type { KeyValueRows, KeyValueSource } from './assemble-rows';
-import { checkLengths, checkRows, type GivenRows } from './check-rows';
+import { checkLengths, checkRows, checkShape, type GivenRows, givenRows } from './check-rows';
 import { appendRuns, cropRuns, nextPosition, type PositionRuns, runsOf } from './position-runs';
 import { equalRoom } from './row-layout';
 import { storedRows, type Tokens } from './stored-rows';
@@ -29,10 +28,8 @@ export abstract class RowCache implements KeyValueCache {
     protected readonly name: string,
     shape: CacheShape,
   ) {
-    const { batch, heads, keySize, valueSize } = shape;
-    checkSizes(name, { batch, heads, keySize, valueSize });
-    this.shape = Object.freeze({ batch, heads, keySize, valueSize });
-    this.tokens = noTokens(batch);
+    this.shape = Object.freeze(checkShape(name, shape));
+    this.tokens = noTokens(this.shape.batch);
   }
 
   /** @throws ShapeError where there is no room for so many tokens more */
@@ -80,27 +77,29 @@ export abstract class RowCache implements KeyValueCache {
   /**
    * New rows beside the old. Without `commit` nothing has happened; it is called inside the same tidy.
    *
-   * @param given key [B, Hkv, S, D] and value [B, Hkv, S, Dv]; of a right-padded chunk the first `lengths[b]` tokens
+   * @param rows key [B, Hkv, S, D] and value [B, Hkv, S, Dv]; of a right-padded chunk the first `lengths[b]` tokens
    *   count; positions are counted on from `nextPosition` unless they are given
    * @returns what a kernel reads, until the cache changes or stages again
    * @throws ShapeError, ConfigError, UnsupportedError; then nothing has changed
    */
-  stage(given: GivenRows): { readonly stored: StoredKeyValue; commit(): void } {
+  stage(rows: GivenRows): { readonly stored: StoredKeyValue; commit(): void } {
     this.checkOpen('stage');
     this.checkUntaped('stage');
-    const counts = checkRows(`${this.name}.stage`, this.shape, given);
+    const where = `${this.name}.stage`;
+    const given = givenRows(where, rows);
+    const counts = checkRows(where, this.shape, given);
     this.checkRoom(counts);
     this.changes++; // rows staged earlier may be written over
     const S = given.key.shape[2];
     const tokens = this.tokensWith(counts, (b) => this.newPositions(given, b, { count: counts[b]!, S }));
     const { key, value } = given;
-    const rows = this.extended({ key, value, counts, layout: equalRoom(this.shape, S) });
+    const extended = this.extended({ key, value, counts, layout: equalRoom(this.shape, S) });
     const check = this.whileUnchanged('stage');
     return {
-      stored: storedRows(this.shape, tokens, { rows, check }),
+      stored: storedRows(this.shape, tokens, { rows: extended, check }),
       commit: () => {
         check();
-        this.hold(rows);
+        this.hold(extended);
         this.tokens = tokens;
         this.changes++;
       },

@@ -1,5 +1,5 @@
 import { expectSameMemory, heapBytes, memoryNow, numbersOf, useOpaqueBackend } from '@polyhead/conformance';
-import { ShapeError } from '@polyhead/core';
+import { ShapeError, UnsupportedError } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { StaticCache } from './index';
@@ -70,6 +70,21 @@ describe('StaticCache', () => {
     expect(marks(cache)).toEqual([1, 1, 2, 2]);
     await tf.setBackend(given);
     cache.dispose();
+  });
+
+  it('refuses options that are missing or not known', () => {
+    const make = (options?: unknown) => () => new StaticCache(shape, options as never);
+    expect(make()).toThrow(/StaticCache: options must be an object/);
+    expect(make({})).toThrow(/capacity must be a whole number above 0/);
+    expect(make({ capacity: 4, window: 2 })).toThrow(/unknown +\[window\]/);
+  });
+
+  it('names the bytes asked where there is not so much memory, and leaves nothing behind', () => {
+    const before = memoryNow();
+    const make = () => new StaticCache(shape, { capacity: 2 ** 50 });
+    expect(make).toThrow(UnsupportedError);
+    expect(make).toThrow(/bytes asked +\d{16}/);
+    expectSameMemory(before);
   });
 
   onWasm('throws for more memory than there is, and leaves nothing behind', () => {

@@ -1,10 +1,11 @@
-import { type CacheShape, checkSizes, ShapeError } from '@polyhead/core';
+import { type CacheShape, checkSizes, given, ShapeError, UnsupportedError } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import { assembleRows, type KeyValueRows, type KeyValueSource } from './assemble-rows';
 import { copyRows } from './copy-rows';
 import { emptyRows, reachesFloats } from './floats';
+import { predictCacheBytes } from './predict-cache-bytes';
 import { RowCache } from './row-cache';
-import { equalRoom } from './row-layout';
+import { equalRoom, type RowLayout } from './row-layout';
 
 /**
  * Holds up to `capacity` tokens in each batch entry, allocated once.
@@ -17,25 +18,34 @@ export class StaticCache extends RowCache {
   readonly capacity: number;
 
   /**
-   * @throws ConfigError for sizes that cannot be
+   * @throws ConfigError for sizes that cannot be, and for options that are not known
    * @throws UnsupportedError where memory does not suffice
    */
-  constructor(shape: CacheShape, { capacity }: { readonly capacity: number }) {
+  constructor(shape: CacheShape, options: { readonly capacity: number }) {
     super('StaticCache', shape);
+    const { capacity } = given(this.name, 'options', options, ['capacity']) as typeof options;
     checkSizes(this.name, { capacity });
     this.capacity = capacity;
-    const { keySize, valueSize } = this.shape;
     const layout = equalRoom(this.shape, capacity);
-    const { rows } = layout;
-    this.hold({
-      ...tf.tidy(() => ({ key: emptyRows(rows, keySize), value: emptyRows(rows, valueSize) })),
-      layout,
-    });
+    this.hold({ ...this.allocated(layout), layout });
   }
 
   /** How the current backend adds tokens: a row at its place, or the whole cache anew. */
   get writes(): 'in place' | 'by copy' {
     return reachesFloats() ? 'in place' : 'by copy';
+  }
+
+  private allocated({ rows }: RowLayout) {
+    const { keySize, valueSize } = this.shape;
+    try {
+      return tf.tidy(() => ({ key: emptyRows(rows, keySize), value: emptyRows(rows, valueSize) }));
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error; // what JavaScript throws for arrays it cannot make
+      throw new UnsupportedError(this.name, 'the cache must fit into memory', [error.message], {
+        'bytes asked': predictCacheBytes(this.shape, 'static', this.capacity),
+        capacity: this.capacity,
+      });
+    }
   }
 
   protected override checkRoom(counts: readonly number[]): void {

@@ -127,3 +127,28 @@ describe('learned', () => {
     method.dispose();
   });
 });
+
+describe.each([
+  ['learned', () => learned({ embedDim: 3, maxPositions: 5 })],
+  ['sinusoidal', () => sinusoidal({ embedDim: 4 })],
+] as const)('addTo of %s', (_name, create) => {
+  it.each<[unknown, RegExp]>([
+    [3, /embeddings must be a tensor \[B, S, E\]/],
+    [tf.zeros([2, 4]), /embeddings must have rank 3/],
+    [tf.zeros([1, 2, 4], 'int32'), /embeddings must be float32/],
+  ])('refuses embeddings %#', (embeddings, message) => {
+    const method = create();
+    expect(() => method.addTo(embeddings as tf.Tensor3D)).toThrow(message);
+    method.dispose();
+  });
+
+  it.each([{ start: [0.5] }, { start: ['1'] }, { start: 1 }, { each: [0, 1] }, {}, 3, null])(
+    'refuses positions %j',
+    (at) => {
+      const method = create();
+      const { embedDim } = method.config as { embedDim: number };
+      expect(() => method.addTo(zeros(1, 2, embedDim), at as never)).toThrow(/positions must be \{ start/);
+      method.dispose();
+    },
+  );
+});

@@ -119,6 +119,7 @@ describe('alibi', () => {
     [{ numHeads: 0 }, /numHeads must be a whole number above 0/],
     [{ numHeads: 2, slopes: [1] }, /slopes must have a number for each head/],
     [{ numHeads: 2, slopes: [1, Number.NaN] }, /slopes must have a number for each head/],
+    [{ numHeads: 1, slopes: 'a' }, /slopes must have a number for each head/],
     [{ numHeads: 2, symmetric: 'yes' }, /symmetric must be true or false/],
     [{ numHeads: 2, slope: 1 }, /unknown +\[slope\]/],
   ])('refuses %j', (config, message) => {

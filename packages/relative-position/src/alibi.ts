@@ -2,6 +2,7 @@
 import { ConfigError, checkSizes, given, type VariableShapes } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import { checkFlags } from './check-options';
+import { frozenCopy } from './frozen-copy';
 import { type TrainedPosition, trainedPosition } from './trained-position';
 
 export interface AlibiConfig {
@@ -62,6 +63,7 @@ function checkAlibi(options: AlibiConfig): AlibiConfig {
   const { numHeads, slopes, symmetric, trainable } = config;
   checkSizes(where, { numHeads });
   checkFlags(where, { symmetric, trainable });
-  if (!slopes || (slopes.length === numHeads && slopes.every(Number.isFinite))) return config;
+  const forEachHead = Array.isArray(slopes) && slopes.length === numHeads && slopes.every(Number.isFinite);
+  if (slopes === undefined || forEachHead) return frozenCopy(config);
   throw new ConfigError(where, 'slopes must have a number for each head', { slopes, numHeads });
 }

@@ -1,5 +1,6 @@
 // What configs of several position methods are checked for.
-import { ConfigError, checkNumber } from '@polyhead/core';
+import { ConfigError, checkNumber, checkSizes, ShapeError } from '@polyhead/core';
+import type * as tf from '@tensorflow/tfjs-core';
 
 /** @throws ConfigError unless each is true, false or left out */
 export function checkFlags(where: string, flags: Readonly<Record<string, unknown>>): void {
@@ -18,4 +19,36 @@ export function checkOneOf(where: string, name: string, value: string, known: re
 /** @throws ConfigError unless it is a whole number, or left out */
 export function checkSeed(where: string, seed: number | undefined): void {
   if (seed !== undefined) checkNumber(where, 'seed', seed, [Number.isInteger, 'a whole number']);
+}
+
+/** @throws ConfigError where a list with an entry for each distance would grow too long */
+export function checkMaxDistance(where: string, maxDistance: number): void {
+  checkNumber(where, 'maxDistance', maxDistance, [(n) => n <= 2 ** 20, `at most ${2 ** 20}`]);
+}
+
+/** @throws ConfigError unless it is a height and a width, both whole numbers above 0 */
+export function checkHeightWidth(where: string, name: string, sizes: readonly number[]): void {
+  if (!Array.isArray(sizes) || sizes.length !== 2) {
+    throw new ConfigError(where, `${name} must be [height, width]`, { [name]: sizes });
+  }
+  const [height, width] = sizes as [number, number];
+  checkSizes(where, { [`${name} height`]: height, [`${name} width`]: width });
+}
+
+/**
+ * @param sizes those of the method; numHeads is left out where all heads share one table
+ * @throws ShapeError unless query heads [B, Hq, Sq, D] have these
+ */
+export function checkHeads(
+  where: string,
+  query: tf.Tensor4D,
+  { numHeads, headDim }: { readonly numHeads?: number; readonly headDim: number },
+): void {
+  const [, Hq, , D] = query.shape;
+  if (D === headDim && (numHeads === undefined || Hq === numHeads)) return;
+  const [rule, sizes] =
+    numHeads === undefined
+      ? ['query heads must be headDim wide', { headDim }]
+      : ['the query must have numHeads heads, headDim wide', { numHeads, headDim }];
+  throw new ShapeError(where, rule, { query, ...sizes });
 }

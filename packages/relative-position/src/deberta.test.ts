@@ -169,14 +169,23 @@ describe('deberta', () => {
   it.each<[object, object, RegExp]>([
     [{ numHeads: 3 }, {}, /headDim must be a whole number above 0/],
     [{ buckets: 2 }, {}, /buckets must be at least 4/],
+    [{ buckets: 7 }, {}, /buckets must be even/],
+    [{ maxDistance: 2 ** 20 + 1 }, {}, /maxDistance must be at most 1048576/],
     [{ buckets: 8, maxDistance: 5 }, {}, /half of them less than maxDistance - 1/],
     [{ terms: [] }, {}, /terms may name contentToPosition, positionToContent/],
     [{ terms: ['c2p'] }, {}, /terms may name/],
+    [{ terms: 'contentToPosition' }, {}, /terms may name/],
+    [{ terms: ['contentToPosition', 'contentToPosition'] }, {}, /terms may name [\s\S]*each once/],
     [{ useBias: 'no' }, {}, /useBias must be true or false/],
     [{ span: 4 }, {}, /unknown +\[span\]/],
     [{}, { embedding: 1 }, /unknown +\[embedding\]/],
   ])('refuses %j with parts %j', (config, parts, message) => {
     expect(() => deberta({ embedDim: 4, numHeads: 2, ...config }, parts)).toThrow(message);
+  });
+
+  it('has layer options for a config that can be only', () => {
+    const config = { embedDim: 4, numHeads: 2, terms: 'contentToPosition' } as unknown as DebertaConfig;
+    expect(() => debertaLayerOptions(config)).toThrow(/terms may name/);
   });
 
   it('refuses embeddings of another shape', () => {

@@ -12,7 +12,8 @@ import {
   type VariableShapes,
 } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
-import { checkFlags, checkSeed } from './check-options';
+import { checkFlags, checkHeads, checkMaxDistance, checkSeed } from './check-options';
+import { frozenCopy } from './frozen-copy';
 import {
   type PositionParts,
   type TrainedPosition,
@@ -31,7 +32,7 @@ export interface DebertaConfig {
   readonly headDim?: number;
   /** Distances from here on share the last embeddings. Default: 512. */
   readonly maxDistance?: number;
-  /** Distances beyond half of it share buckets that widen as powers: `position_buckets`. Default: each has its own. */
+  /** Even. Distances beyond half of it share buckets that widen as powers: `position_buckets`. Default: none share. */
   readonly buckets?: number;
   /** Which terms beside q · k. Default: both. */
   readonly terms?: readonly DebertaTerm[];
@@ -54,13 +55,13 @@ export interface DebertaParts extends PositionParts {
 const where = 'deberta';
 const bothTerms: readonly DebertaTerm[] = ['contentToPosition', 'positionToContent'];
 
-/** What a layer needs beside: its scores are divided by sqrt((1 + terms) · D). */
-export function debertaLayerOptions({
-  embedDim,
-  numHeads,
-  headDim = embedDim / numHeads,
-  terms = bothTerms,
-}: DebertaConfig): { readonly scale: number } {
+/**
+ * What a layer needs beside: its scores are divided by sqrt((1 + terms) · D).
+ *
+ * @throws ConfigError for options that cannot be
+ */
+export function debertaLayerOptions(options: DebertaConfig): { readonly scale: number } {
+  const { embedDim, numHeads, headDim = embedDim / numHeads, terms = bothTerms } = checkDeberta(options);
   return { scale: 1 / Math.sqrt(headDim * (1 + terms.length)) };
 }
 
@@ -91,9 +92,9 @@ export function deberta(options: DebertaConfig, parts: DebertaParts = {}): Train
     'projections',
     'initialiser',
   ]);
-  const { numHeads, seed, terms = bothTerms } = config;
+  const { embedDim, numHeads, headDim = embedDim / numHeads, seed, terms = bothTerms } = config;
   const { index, span } = indexOf(config);
-  const ofEmbeddings = [2 * span, config.embedDim];
+  const ofEmbeddings = [2 * span, embedDim];
   if (embeddings) checkEmbeddings(embeddings, ofEmbeddings);
   const shapes = {
     ...(!embeddings && { embeddings: ofEmbeddings }),
@@ -107,10 +108,13 @@ export function deberta(options: DebertaConfig, parts: DebertaParts = {}): Train
       return { table: tf.squeeze<tf.Tensor3D>(heads, [0]), index };
     };
     return {
-      tables: () => ({
-        ...(terms.includes('contentToPosition') && { keys: tableOf('key') }),
-        ...(terms.includes('positionToContent') && { queries: tableOf('query') }),
-      }),
+      tables(query) {
+        checkHeads(where, query, { numHeads, headDim });
+        return {
+          ...(terms.includes('contentToPosition') && { keys: tableOf('key') }),
+          ...(terms.includes('positionToContent') && { queries: tableOf('query') }),
+        };
+      },
     };
   });
   if (!embeddings) return method;
@@ -181,6 +185,7 @@ function checkDeberta(options: DebertaConfig): DebertaConfig {
   const config = given(where, 'config', options, known) as DebertaConfig;
   const { embedDim, numHeads, headDim = embedDim / numHeads, maxDistance = 512, buckets, terms } = config;
   checkSizes(where, { embedDim, numHeads, headDim, maxDistance, ...(buckets !== undefined && { buckets }) });
+  checkMaxDistance(where, maxDistance);
   checkFlags(where, { useBias: config.useBias });
   checkSeed(where, config.seed);
   if (buckets !== undefined && (buckets < 4 || maxDistance <= buckets / 2 + 1)) {
@@ -189,6 +194,15 @@ function checkDeberta(options: DebertaConfig): DebertaConfig {
       maxDistance,
     });
   }
-  if (!terms || (terms.length > 0 && terms.every((term) => bothTerms.includes(term)))) return config;
-  throw new ConfigError(where, `terms may name ${bothTerms.join(', ')}`, { terms });
+  if (buckets !== undefined && buckets % 2 !== 0) {
+    throw new ConfigError(where, 'buckets must be even: half of them for each direction', { buckets });
+  }
+  if (terms !== undefined) checkTerms(terms);
+  return frozenCopy(config);
+}
+
+function checkTerms(terms: readonly DebertaTerm[]): void {
+  const isList = Array.isArray(terms) && terms.length > 0 && new Set(terms).size === terms.length;
+  if (isList && terms.every((term) => bothTerms.includes(term))) return;
+  throw new ConfigError(where, `terms may name ${bothTerms.join(', ')}, each once`, { terms });
 }

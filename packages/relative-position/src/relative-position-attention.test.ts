@@ -129,4 +129,11 @@ describe('RelativePositionAttention', () => {
   ])('refuses %j', (options, message) => {
     expect(() => new RelativePositionAttention({ embedDim: 12, numHeads: 3, ...options })).toThrow(message);
   });
+
+  it('refuses parts that are no object', () => {
+    const parts = null as unknown as object;
+    expect(() => new RelativePositionAttention({ embedDim: 12, numHeads: 3 }, parts)).toThrow(
+      /parts must be an object/,
+    );
+  });
 });

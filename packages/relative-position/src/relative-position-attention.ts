@@ -63,10 +63,11 @@ export class RelativePositionAttention extends AttentionLayer<RelativePositionCo
   /** @throws ConfigError for options that cannot be */
   constructor(config: RelativePositionConfig, parts: AttentionParts = {}) {
     const sizes = sizesOf(config);
-    const variables = parts.position ? projectionShapes(sizes) : variableShapes(config);
-    if (parts.position) checkNoTables(config);
+    const position = parts?.position; // what is no object is refused with the other parts
+    const variables = position ? projectionShapes(sizes) : variableShapes(config);
+    if (position) checkNoTables(config);
     super(where, config, parts, { sizes, variables });
-    this.position = parts.position ?? {
+    this.position = position ?? {
       config: {},
       variables: [], // the layer's own
       ...shawTables(config, (name) => this.weights.get(`position/${name}`)),

@@ -11,7 +11,7 @@ import {
   type VariableShapes,
 } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
-import { checkOneOf, checkSeed } from './check-options';
+import { checkHeads, checkOneOf, checkSeed } from './check-options';
 import { type PositionParts, type TrainedPosition, trainedPosition } from './trained-position';
 
 /** What the tables are, whoever holds them. */
@@ -98,10 +98,14 @@ export function shawTables(
     return { table, index };
   };
   return {
-    tables: () => ({
-      keys: tableOf('keys'),
-      ...(valueTable !== 'none' && { values: tableOf(valueTable === 'own' ? 'values' : 'keys') }),
-    }),
+    tables(query) {
+      const { rank, shape } = variableOf('keys'); // [2k + 1, D] or [Hq, 2k + 1, D]
+      checkHeads(where, query, { headDim: shape.at(-1)!, ...(rank === 3 && { numHeads: shape[0]! }) });
+      return {
+        keys: tableOf('keys'),
+        ...(valueTable !== 'none' && { values: tableOf(valueTable === 'own' ? 'values' : 'keys') }),
+      };
+    },
   };
 }
 

@@ -73,10 +73,18 @@ describe('swin', () => {
     position.dispose();
   });
 
+  it('has positions for a height and a width only', () => {
+    expect(() => windowPositions(3 as unknown as [number, number])).toThrow(
+      /window must be \[height, width\]/,
+    );
+  });
+
   it.each<[object, RegExp]>([
     [{ window: [0, 2] }, /window height must be a whole number above 0/],
-    [{ window: [2] }, /window width must be a whole number above 0/],
-    [{ window: undefined }, /window height must be/],
+    [{ window: [2] }, /window must be \[height, width\]/],
+    [{ window: undefined }, /window must be \[height, width\]/],
+    [{ window: 3 }, /window must be \[height, width\]/],
+    [{ window: [2, 2, 2] }, /window must be \[height, width\]/],
     [{ numHeads: 1.5 }, /numHeads must be a whole number above 0/],
     [{ shift: 1 }, /unknown +\[shift\]/],
   ])('refuses %j', (config, message) => {

@@ -2,7 +2,8 @@
 // added to scores. A token at (y, x) of a window h x w stands at y (2w - 1) + x, so that a distance tells both offsets.
 import { ConfigError, checkSizes, given, type TokenPositions } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
-import { checkSeed } from './check-options';
+import { checkHeightWidth, checkSeed } from './check-options';
+import { frozenCopy } from './frozen-copy';
 import { type PositionParts, type TrainedPosition, trainedPosition } from './trained-position';
 
 export interface SwinConfig {
@@ -17,8 +18,9 @@ export interface SwinConfig {
 const where = 'swin';
 
 /** Where the tokens of a window stand, row by row: `positions` of a layer's call. */
-export function windowPositions([height, width]: readonly [number, number]): readonly TokenPositions[] {
-  checkSizes('windowPositions', { height, width });
+export function windowPositions(window: readonly [height: number, width: number]): readonly TokenPositions[] {
+  checkHeightWidth('windowPositions', 'window', window);
+  const [height, width] = window;
   const place = (_: unknown, n: number) => Math.floor(n / width) * (2 * width - 1) + (n % width);
   return [{ each: Int32Array.from({ length: height * width }, place) }];
 }
@@ -30,12 +32,10 @@ export function windowPositions([height, width]: readonly [number, number]): rea
  * @throws ConfigError for options that cannot be, and in a call whose positions are not those of `windowPositions`
  */
 export function swin(options: SwinConfig, parts: PositionParts = {}): TrainedPosition {
-  const config = given(where, 'config', options, ['window', 'numHeads', 'seed']) as SwinConfig;
+  const config = checkSwin(options);
   const { window, numHeads, seed } = config;
-  const [height, width] = window ?? [];
-  checkSizes(where, { 'window height': height!, 'window width': width!, numHeads });
-  checkSeed(where, seed);
-  const R = (2 * height! - 1) * (2 * width! - 1);
+  const [height, width] = window;
+  const R = (2 * height - 1) * (2 * width - 1);
   const farthest = (R - 1) / 2;
   const index = { from: -farthest, rows: Int32Array.from({ length: R }, (_, r) => R - 1 - r) };
   return trainedPosition(where, { config, seed, shapes: { table: [R, numHeads] }, parts }, (variables) => ({
@@ -49,4 +49,13 @@ export function swin(options: SwinConfig, parts: PositionParts = {}): TrainedPos
       return { bias: { table: tf.transpose(variables.get('table')) as tf.Tensor2D, index } };
     },
   }));
+}
+
+function checkSwin(options: SwinConfig): SwinConfig {
+  const config = given(where, 'config', options, ['window', 'numHeads', 'seed']) as SwinConfig;
+  const { window, numHeads, seed } = config;
+  checkHeightWidth(where, 'window', window);
+  checkSizes(where, { numHeads });
+  checkSeed(where, seed);
+  return frozenCopy(config);
 }

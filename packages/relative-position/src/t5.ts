@@ -3,7 +3,7 @@
 // powers, up to a last one for all beyond a maximum.
 import { ConfigError, checkSizes, given } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
-import { checkFlags, checkSeed } from './check-options';
+import { checkFlags, checkMaxDistance, checkSeed } from './check-options';
 import { type PositionParts, type TrainedPosition, trainedPosition } from './trained-position';
 
 export interface T5Config {
@@ -65,6 +65,7 @@ function checkT5(options: T5Config): T5Config {
   const config = given(where, 'config', options, known) as T5Config;
   const { numHeads, numBuckets = 32, maxDistance = 128, bidirectional = true, crossAttention, seed } = config;
   checkSizes(where, { numHeads, numBuckets, maxDistance });
+  checkMaxDistance(where, maxDistance);
   checkFlags(where, { bidirectional, crossAttention });
   checkSeed(where, seed);
   const exact = Math.floor(numBuckets / (bidirectional ? 4 : 2));

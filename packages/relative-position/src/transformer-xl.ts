@@ -3,7 +3,7 @@
 //   score_ij = scale · ((q_i + u) · k_j + (q_i + v) · W r_{i-j}),   r the sinusoids of a distance
 import { ConfigError, checkSizes, given, project, splitHeads } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
-import { checkFlags, checkSeed } from './check-options';
+import { checkFlags, checkHeads, checkSeed } from './check-options';
 import { sinusoids } from './sinusoids';
 import {
   type PositionParts,
@@ -52,8 +52,13 @@ export function transformerXL(options: TransformerXLConfig, parts: PositionParts
     const withBias = (query: tf.Tensor4D, name: string) =>
       tf.add<tf.Tensor4D>(query, tf.reshape(variables.get(name), [1, numHeads, 1, headDim]));
     return {
-      rotate: (heads, role) => (role === 'query' ? withBias(heads, 'contentBias') : heads),
+      rotate(heads, role) {
+        if (role === 'key') return heads;
+        checkHeads(where, heads, { numHeads, headDim });
+        return withBias(heads, 'contentBias');
+      },
       tables(query, [from, to]) {
+        checkHeads(where, query, { numHeads, headDim });
         const end = bidirectional ? to : Math.max(from + 1, Math.min(to, 1));
         const { table, first } = remembered!.between(from, end);
         return { keys: { table, index: { from: first }, query: withBias(query, 'positionBias') } };

@@ -34,5 +34,5 @@ export function checkSizes(where: string, sizes: Readonly<Record<string, number>
 export function checkKnownOptions(where: string, config: object, known: readonly string[]): void {
   const unknown = Object.keys(config).filter((name) => !known.includes(name));
   if (unknown.length === 0) return;
-  throw new ConfigError(where, 'config may hold known options only', { unknown, known });
+  throw new ConfigError(where, 'known options only: none is ignored', { unknown, known });
 }

@@ -63,5 +63,6 @@ describe('axialRotary', () => {
     expect(() => axialRotary({ headDim: 4, base: 0 })).toThrow(/base must be a number above 1/);
     expect(() => axialRotary({ headDim: 4, width: 3 } as AxialRotaryConfig)).toThrow(/unknown +\[width\]/);
     expect(() => gridPositions([2, 0])).toThrow(/width must be a whole number above 0/);
+    expect(() => gridPositions(3 as unknown as [number, number])).toThrow(/grid must be \[height, width\]/);
   });
 });

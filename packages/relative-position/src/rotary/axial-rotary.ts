@@ -8,7 +8,7 @@ import {
   type PositionMethod,
   type TokenPositions,
 } from '@polyhead/core';
-import { checkFlags } from '../check-options';
+import { checkFlags, checkHeightWidth } from '../check-options';
 import { rotaryFrequencies } from './frequencies';
 import { rotating } from './rotary';
 
@@ -24,8 +24,9 @@ export interface AxialRotaryConfig {
 const where = 'axialRotary';
 
 /** Where the patches of an image stand, row by row: `positions` of a layer's call, y and x. */
-export function gridPositions([height, width]: readonly [number, number]): readonly TokenPositions[] {
-  checkSizes('gridPositions', { height, width });
+export function gridPositions(grid: readonly [height: number, width: number]): readonly TokenPositions[] {
+  checkHeightWidth('gridPositions', 'grid', grid);
+  const [height, width] = grid;
   const of = (place: (n: number) => number) => ({
     each: Int32Array.from({ length: height * width }, (_, n) => place(n)),
   });

@@ -57,5 +57,8 @@ describe('toHalfSplitPairs', () => {
   it('refuses what is not numHeads heads wide, and an odd rotaryDim', () => {
     expect(() => toHalfSplitPairs(tf.zeros([2, 10]), { numHeads: 3 })).toThrow(/numHeads heads wide/);
     expect(() => toHalfSplitPairs(tf.zeros([2, 9]), { numHeads: 3 })).toThrow(/rotaryDim must be even/);
+    expect(() => toHalfSplitPairs(tf.zeros([2, 8]), { numHeads: 2, rotaryDim: -2 })).toThrow(
+      /rotaryDim must be a whole number above 0/,
+    );
   });
 });

@@ -38,6 +38,7 @@ function reordered(
   const D = x.shape.at(-1)! / numHeads;
   if (!Number.isInteger(D)) throw new ShapeError(where, 'x must be numHeads heads wide', { x, numHeads });
   const turned = rotaryDim ?? D;
+  checkSizes(where, { rotaryDim: turned });
   if (turned % 2 !== 0 || turned > D) {
     throw new ConfigError(where, 'rotaryDim must be even, and at most the size of a head', {
       rotaryDim: turned,

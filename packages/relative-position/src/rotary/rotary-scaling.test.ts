@@ -1,5 +1,7 @@
+import { ConfigError } from '@polyhead/core';
 import { describe, expect, it } from 'vitest';
 import { rotaryFrequencies } from './frequencies';
+import { type RotaryConfig, rotary } from './rotary';
 import { scaledFrequencies } from './rotary-scaling';
 
 const base = { base: 10_000, rotaryDim: 128 };
@@ -76,5 +78,45 @@ describe('rotary scaling', () => {
     } as const;
     const { perPosition } = scaledFrequencies({ base: 500_000, rotaryDim: 128 }, scaling, 1);
     expect(perPosition[pair]! / frequency).toBeCloseTo(1, 6);
+  });
+});
+
+describe('a config of rotary scaling', () => {
+  const yarn = { type: 'yarn', factor: 2, originalLength: 8 };
+  const longrope = { ...yarn, type: 'longrope', shortFactors: [1, 1], longFactors: [2, 2] };
+  const make = (scaling: unknown) => rotary({ headDim: 4, scaling } as RotaryConfig);
+
+  it.each<[unknown, RegExp]>([
+    [{ type: 'toString' }, /scaling.type may be linear, ntk, dynamic, yarn, longrope, llama3/],
+    ['yarn', /scaling.type may be/],
+    [{ ...yarn, type: ['yarn'] }, /scaling.type may be/],
+    [false, /scaling.type may be/],
+    [{ type: 'linear', factor: [2, 2] }, /scaling.factor must be a number above 0/],
+    [{ type: 'linear', factor: '2' }, /scaling.factor must be a number above 0/],
+    [{ type: 'linear', factor: undefined }, /missing +\[factor\]/],
+    [{ ...yarn, truncate: 'no' }, /scaling.truncate must be true or false/],
+    [{ ...yarn, mscale: 1 }, /must be given together/],
+    [{ ...yarn, mscaleAllDim: 1 }, /must be given together/],
+    [{ ...longrope, shortFactors: 2 }, /scaling.shortFactors must have a number above 0 for each pair/],
+    [{ ...longrope, longFactors: [1, '2'] }, /scaling.longFactors must have a number/],
+    [{ ...longrope, longFactors: [1, Infinity] }, /scaling.longFactors must have a number/],
+    [{ ...longrope, originalLength: 1 }, /scaling.originalLength must be a number above 1/],
+  ])('refuses %j', (scaling, message) => {
+    let thrown: unknown;
+    try {
+      make(scaling);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toBeInstanceOf(ConfigError);
+    expect((thrown as Error).message).toMatch(message);
+  });
+
+  it('takes undefined options as absent, and mscale with mscaleAllDim', () => {
+    expect(make({ ...yarn, betaFast: undefined, mscale: undefined }).config).toEqual({
+      headDim: 4,
+      scaling: yarn,
+    });
+    expect(() => make({ ...yarn, mscale: 1, mscaleAllDim: 0.5, truncate: false })).not.toThrow();
   });
 });

@@ -1,5 +1,6 @@
 // Ways to serve lengths that a model with rotary positions was not trained on: one formula a file, in `scaling`.
-import { ConfigError, checkKnownOptions, checkNumber } from '@polyhead/core';
+import { ConfigError, checkNumber, given } from '@polyhead/core';
+import { checkFlags } from '../check-options';
 import { type RotaryBase, type RotaryFrequencies, rotaryFrequencies } from './frequencies';
 import { type DynamicScaling, dynamic } from './scaling/dynamic';
 import { type LinearScaling, linear } from './scaling/linear';
@@ -58,27 +59,61 @@ const optional: { readonly [type: string]: readonly string[] } = {
   longrope: ['attentionFactor'],
 };
 
-/** @throws ConfigError, naming the option */
-export function checkScaling(where: string, scaling: RotaryScaling, { rotaryDim }: RotaryBase): void {
-  const { type, ...options } = scaling;
-  const names = needed[type];
-  if (!names) throw new ConfigError(where, `scaling.type may be ${Object.keys(needed).join(', ')}`, { type });
-  checkKnownOptions(`${where}: scaling "${type}"`, options, [...names, ...(optional[type] ?? [])]);
-  const missing = names.filter((name) => !(name in options));
-  if (missing.length > 0) throw new ConfigError(where, `scaling "${type}" needs more options`, { missing });
-  const positive = [(x: number) => x > 0, 'a number above 0'] as const;
-  for (const [name, value] of Object.entries(options)) {
-    if (name === 'truncate') continue;
-    if (!Array.isArray(value)) checkNumber(where, `scaling.${name}`, value as number, positive);
-    else if (value.length !== rotaryDim / 2 || !value.every((divisor) => divisor > 0)) {
-      throw new ConfigError(where, `scaling.${name} must have a number above 0 for each pair`, {
-        [name]: value,
-        pairs: rotaryDim / 2,
-      });
-    }
+const lists: readonly string[] = ['shortFactors', 'longFactors'];
+
+/**
+ * @returns the options that were really given
+ * @throws ConfigError, naming the option
+ */
+export function checkScaling(
+  where: string,
+  scaling: RotaryScaling,
+  { rotaryDim }: RotaryBase,
+): RotaryScaling {
+  const { type } = scaling;
+  if (typeof type !== 'string' || !Object.hasOwn(needed, type)) {
+    throw new ConfigError(where, `scaling.type may be ${Object.keys(needed).join(', ')}`, { type });
   }
-  if (scaling.type !== 'llama3' || scaling.highFrequencyFactor > scaling.lowFrequencyFactor) return;
-  throw new ConfigError(where, 'scaling.highFrequencyFactor must be above lowFrequencyFactor', {
-    ...options,
+  const names = needed[type];
+  const known = ['type', ...names, ...(optional[type] ?? [])] as 'type'[];
+  const found = given(`${where}: scaling "${type}"`, 'scaling', scaling, known) as RotaryScaling;
+  const missing = names.filter((name) => !(name in found));
+  if (missing.length > 0) throw new ConfigError(where, `scaling "${type}" needs more options`, { missing });
+  for (const [name, value] of Object.entries(found) as [string, unknown][]) {
+    if (name === 'type') continue;
+    if (name === 'truncate') checkFlags(where, { 'scaling.truncate': value });
+    else if (lists.includes(name)) checkDivisors(where, name, value, rotaryDim / 2);
+    else checkNumber(where, `scaling.${name}`, value as number, [(x) => x > 0, 'a number above 0']);
+  }
+  checkTogether(where, found);
+  return found;
+}
+
+function checkDivisors(where: string, name: string, value: unknown, pairs: number): void {
+  const isDivisor = (x: unknown) => typeof x === 'number' && Number.isFinite(x) && x > 0;
+  if (Array.isArray(value) && value.length === pairs && value.every(isDivisor)) return;
+  throw new ConfigError(where, `scaling.${name} must have a number above 0 for each pair`, {
+    [name]: value,
+    pairs,
+  });
+}
+
+/** What options of a type need of one another. */
+function checkTogether(where: string, scaling: RotaryScaling): void {
+  if (scaling.type === 'llama3' && scaling.highFrequencyFactor <= scaling.lowFrequencyFactor) {
+    throw new ConfigError(where, 'scaling.highFrequencyFactor must be above lowFrequencyFactor', {
+      ...scaling,
+    });
+  }
+  if (scaling.type === 'longrope') {
+    const above1 = [(x: number) => x > 1, 'a number above 1'] as const; // its logarithm is divided by
+    checkNumber(where, 'scaling.originalLength', scaling.originalLength, above1);
+  }
+  if (scaling.type !== 'yarn') return;
+  const { mscale, mscaleAllDim } = scaling;
+  if ((mscale === undefined) === (mscaleAllDim === undefined)) return;
+  throw new ConfigError(where, 'scaling.mscale and scaling.mscaleAllDim must be given together', {
+    mscale,
+    mscaleAllDim,
   });
 }

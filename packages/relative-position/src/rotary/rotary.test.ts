@@ -169,6 +169,7 @@ describe('rotary', () => {
     [{ headDim: 6, base: 1 }, /base must be a number above 1/],
     [{ headDim: 6, sections: [1, 1] }, /sections must sum to rotaryDim \/ 2 pairs/],
     [{ headDim: 6, sections: [0, 3] }, /sections\[0\] must be a whole number above 0/],
+    [{ headDim: 6, sections: 2 }, /sections must be a list/],
     [{ headDim: 6, interleaved: 1 }, /interleaved must be true or false/],
     [{ headDim: 6, theta: 500 }, /unknown +\[theta\]/],
     [{ headDim: 6, scaling: { type: 'magic' } }, /scaling.type may be linear, ntk/],

@@ -4,6 +4,7 @@
 //   θ_i = base^(-2i / rotaryDim),   (x, y) -> (x cos pθ_i - y sin pθ_i, y cos pθ_i + x sin pθ_i)
 import { ConfigError, checkNumber, checkSizes, given, type PositionMethod, ShapeError } from '@polyhead/core';
 import { checkFlags } from '../check-options';
+import { frozenCopy } from '../frozen-copy';
 import { placesOfSections, type Rotation, rememberedAngles } from './angles';
 import { checkScaling, type RotaryScaling, scaledFrequencies } from './rotary-scaling';
 import { turnPairs } from './turn-pairs';
@@ -76,9 +77,14 @@ function checkRotary(options: RotaryConfig): RotaryConfig {
   }
   checkNumber(where, 'base', base, [(x) => x > 1, 'a number above 1']);
   checkFlags(where, { interleaved });
-  if (scaling) checkScaling(where, scaling, { base, rotaryDim });
-  if (!sections) return config;
+  if (sections !== undefined) checkSections(sections, rotaryDim);
+  if (scaling === undefined) return frozenCopy(config);
+  return frozenCopy({ ...config, scaling: checkScaling(where, scaling, { base, rotaryDim }) });
+}
+
+function checkSections(sections: readonly number[], rotaryDim: number): void {
+  if (!Array.isArray(sections)) throw new ConfigError(where, 'sections must be a list', { sections });
   for (const [i, pairs] of sections.entries()) checkSizes(where, { [`sections[${i}]`]: pairs });
-  if (sections.reduce((sum, pairs) => sum + pairs, 0) === rotaryDim / 2) return config;
+  if (sections.reduce((sum, pairs) => sum + pairs, 0) === rotaryDim / 2) return;
   throw new ConfigError(where, 'sections must sum to rotaryDim / 2 pairs', { sections, rotaryDim });
 }

@@ -15,7 +15,7 @@ export interface YarnScaling {
   readonly truncate?: boolean;
   /** What cos and sin are multiplied by. Default: 0.1 ln(factor) + 1, or the ratio of the two below. */
   readonly attentionFactor?: number;
-  /** DeepSeek's pair: (0.1 mscale ln(factor) + 1) / (0.1 mscaleAllDim ln(factor) + 1). */
+  /** DeepSeek's pair, given together: (0.1 mscale ln(factor) + 1) / (0.1 mscaleAllDim ln(factor) + 1). */
   readonly mscale?: number;
   readonly mscaleAllDim?: number;
 }

@@ -1,0 +1,47 @@
+import { isAttentionError } from '@polyhead/core';
+import * as tf from '@tensorflow/tfjs-core';
+import { describe, expect, it } from 'vitest';
+import { GrowingCache, StaticCache } from './index';
+
+const shape = { batch: 1, heads: 2, keySize: 3, valueSize: 3 };
+const rows = (S: number) => ({
+  key: tf.ones<tf.Rank.R4>([1, 2, S, 3]),
+  value: tf.ones<tf.Rank.R4>([1, 2, S, 3]),
+});
+
+describe.each([
+  ['GrowingCache', () => new GrowingCache(shape)],
+  ['StaticCache', () => new StaticCache(shape, { capacity: 4 })],
+])('%s', (name, create) => {
+  it.each<[string, (cache: GrowingCache | StaticCache) => void, RegExp]>([
+    ['stage()', (cache) => cache.stage(undefined as never), /stage: rows must be an object/],
+    ['a key that is missing', (cache) => cache.stage({} as never), /stage: key must be a tensor/],
+    ['crop()', (cache) => cache.crop(undefined as never), /crop: lengths must be a list/],
+    ...[{}, { start: 1 }, { each: [1] }, { each: new Float32Array(1) }].map(
+      (positions): [string, (cache: GrowingCache | StaticCache) => void, RegExp] => [
+        `positions ${JSON.stringify(positions)}`,
+        (cache) => cache.stage({ ...rows(1), positions: positions as never }),
+        /stage: positions/,
+      ],
+    ),
+  ])('names %s, and changes nothing', (_, use, message) => {
+    const cache = create();
+    tf.tidy(() => cache.stage(rows(2)).commit());
+    const read = cache.read();
+    const attempt = () => use(cache);
+    expect(attempt).toThrow(message);
+    expect(attempt).toThrow(new RegExp(`^${name}`));
+    expect(attempt).toThrow(expect.toSatisfy(isAttentionError));
+    expect(cache.lengths).toEqual([2]);
+    expect(read.materialise().key.shape).toEqual([1, 2, 2, 3]); // would throw, had the cache changed
+    cache.dispose();
+  });
+});
+
+describe('GrowingCache', () => {
+  it('refuses a shape that is none, and options', () => {
+    expect(() => new GrowingCache(null as never)).toThrow(/GrowingCache: shape must be an object/);
+    expect(() => new GrowingCache({ ...shape, window: 2 } as never)).toThrow(/unknown +\[window\]/);
+    expect(() => new GrowingCache(shape, { capacity: 2 } as never)).toThrow(/unknown +\[capacity\]/);
+  });
+});
