@@ -7,6 +7,7 @@ export {
   projectionShapes,
 } from './attention-config';
 export { AttentionLayer, type AttentionParts } from './attention-layer';
+export { type CallTensors, callTensors } from './call-tensors';
 export { checkKnownOptions, checkNumber, checkRate, checkSizes, checkSoftcap } from './checks/check-config';
 export { checkLayerCall, checkLayerInputs } from './checks/check-layer';
 export { checkTensor } from './checks/check-tensor';

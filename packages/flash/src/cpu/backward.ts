@@ -1,7 +1,7 @@
+import type { CallTensors } from '@polyhead/core';
 // The gradient without a matrix of scores (Dao et al. 2022, 2205.14135, algorithm 4): weights are computed again as
 // exp(score - logSumExp). With delta = dOutput · output - dLogSumExp, dScores = weights · (dOutput · value - delta).
 import { type BackwardRow, beginBackwardRow, emptyBackwardRows, finishBackwardRow } from './backward-row';
-import type { CallTensors } from './call-tensors';
 import { dropoutFactors } from './dropout-of-pairs';
 import type { Outcome } from './forward';
 import type { HostCall } from './host-call';

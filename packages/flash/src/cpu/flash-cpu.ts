@@ -2,13 +2,13 @@
 import {
   type AttentionKernel,
   ConfigError,
+  callTensors,
   given,
   type KernelCall,
   readsAtOnce,
   secondOrder,
 } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
-import { callTensors } from './call-tensors';
 import { forward } from './forward';
 import { hostCall, type TileSizes } from './host-call';
 import { tapedAttention } from './taped-attention';

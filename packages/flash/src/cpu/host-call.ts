@@ -1,7 +1,6 @@
 // The numbers of a call on the host, and the sizes of its tiles.
-import type { KernelCall, MaskPlan, Positions } from '@polyhead/core';
+import type { CallTensors, KernelCall, MaskPlan, Positions } from '@polyhead/core';
 import { type Broadcast, broadcast } from './broadcast';
-import type { CallTensors } from './call-tensors';
 import { type HostTables, hostTables } from './host-tables';
 import { type Piece, pieceOfPart, pieceOfTensor, type RowReader, rowReader } from './row-reader';
 

@@ -1,7 +1,6 @@
 // The tables of a position method on the host, and the row a distance has in one.
-import type { DistanceIndex, RelativeTables } from '@polyhead/core';
+import type { CallTensors, DistanceIndex, RelativeTables } from '@polyhead/core';
 import type * as tf from '@tensorflow/tfjs-core';
-import type { CallTensors } from './call-tensors';
 
 export interface HostTable {
   readonly numbers: Float64Array; // [1 | Hq, R, N]

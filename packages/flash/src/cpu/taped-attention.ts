@@ -1,8 +1,7 @@
 // The kernel on a gradient's tape: one tensor comes out, and the way back starts from what the way there has kept.
-import { differentiable, type KernelCall, type KernelResult } from '@polyhead/core';
+import { type CallTensors, differentiable, type KernelCall, type KernelResult } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import { backward, type Gradients } from './backward';
-import type { CallTensors } from './call-tensors';
 import { forward, type Outcome } from './forward';
 import { hostCall, type TileSizes } from './host-call';
 

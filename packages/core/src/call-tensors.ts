@@ -1,6 +1,6 @@
 // The tensors of a call that have gradients, by name. Stored keys and values have none.
-import type { KernelCall } from '@polyhead/core';
 import type * as tf from '@tensorflow/tfjs-core';
+import type { KernelCall } from './kernel';
 
 export interface CallTensors {
   readonly query: tf.Tensor4D; // [B, Hq, Sq, D]
@@ -15,9 +15,13 @@ export interface CallTensors {
   readonly tableValues?: tf.Tensor3D; // [1 | Hq, R, Dv]
 }
 
+/** By name; those the call does not have are left out. */
 export function callTensors({ inputs, bias, sinkLogits, relative }: KernelCall): CallTensors {
+  const { key, value } = inputs.stored ? {} : inputs;
   const tensors = {
-    ...(inputs.stored ? { query: inputs.query } : inputs),
+    query: inputs.query,
+    key,
+    value,
     bias,
     sinkLogits,
     tableBias: relative?.bias?.table,
