@@ -13,6 +13,7 @@ export default defineConfig({
   test: {
     isolate: false,
     testTimeout: 30_000, // machines are shared
+    globalSetup: [here('./vitest.compile.ts')],
     reporters: ['default', here('./scripts/count-reporter.ts')],
     projects: [
       ...backends.map((backend) => ({

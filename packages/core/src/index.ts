@@ -34,6 +34,7 @@ export type {
   KernelResult,
   ScoreOptions,
 } from './kernel';
+export { kernelCall } from './kernel-call';
 export type {
   CacheShape,
   KeyValueCache,
@@ -77,5 +78,14 @@ export { readsAtOnce } from './reads-at-once';
 export { type AttentionAndWeights, scaledDotProductAttention } from './scaled-dot-product-attention';
 export { seedOf } from './seed';
 export { distancesBetween, positionsOf } from './token-positions';
-export { emptyOnHeap, hasWasmHeap, viewsOnHeap } from './wasm-heap';
+export {
+  addressOnHeap,
+  emptyOnHeap,
+  floatsOnHeap,
+  giveToHeap,
+  hasWasmHeap,
+  heapMemory,
+  takeFromHeap,
+  viewsOnHeap,
+} from './wasm-heap';
 export { countParameters, glorotUniform, type Initialiser, type VariableShapes, Weights } from './weights';

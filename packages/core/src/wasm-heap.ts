@@ -4,6 +4,8 @@ import { UnsupportedError } from './errors';
 
 interface WasmModule {
   readonly HEAPU8: Uint8Array;
+  readonly asm?: { readonly memory?: unknown };
+  readonly wasmMemory?: unknown;
   _malloc(bytes: number): number;
   _free(address: number): void;
 }
@@ -21,11 +23,35 @@ export function hasWasmHeap(): boolean {
   return true;
 }
 
+/** Where the numbers of a tensor begin. One of another backend is moved here. */
+export function addressOnHeap(tensor: tf.Tensor): number {
+  return currentBackend().dataIdMap.get(tensor.dataId).memoryOffset >>> 0;
+}
+
 /** The numbers of a float32 tensor as they lie, until the next allocation. One of another backend is moved here. */
 export function floatsOnHeap(tensor: tf.Tensor): Float32Array {
-  const { wasm, dataIdMap } = currentBackend();
-  const { memoryOffset } = dataIdMap.get(tensor.dataId);
-  return new Float32Array(wasm.HEAPU8.buffer, memoryOffset, tensor.size);
+  const address = addressOnHeap(tensor);
+  return new Float32Array(currentBackend().wasm.HEAPU8.buffer, address, tensor.size);
+}
+
+/** The memory itself, for a module of ours to work in: undefined where the backend does not show it. */
+export function heapMemory(): WebAssembly.Memory | undefined {
+  const { asm, wasmMemory } = currentBackend().wasm;
+  const memory = asm?.memory ?? wasmMemory;
+  return memory instanceof WebAssembly.Memory ? memory : undefined;
+}
+
+/**
+ * Bytes that the caller gives back by `giveToHeap`.
+ *
+ * @throws UnsupportedError when the heap is exhausted
+ */
+export function takeFromHeap(bytes: number): number {
+  return currentBackend().wasm._malloc(bytes) >>> 0; // beyond 2 GiB it comes as a negative number
+}
+
+export function giveToHeap(address: number): void {
+  currentBackend().wasm._free(address);
 }
 
 /** The numbers of two tensors, each of which may still have to be moved here from another backend. */

@@ -1,12 +1,17 @@
 import { describeKernel } from '@polyhead/conformance';
 import { flashCpu } from './cpu';
+import { isWasm } from './fixtures/fused-kernel';
 import { flash } from './index';
+import { flashWasm } from './wasm';
 
 const refuses = { weights: 'an array of Sq x Skv, which the kernel never holds' };
 
 describeKernel('flash', flash(), { refuses });
 
-// Tiles so small that every case has several, ragged ones. Slow, and the same on every backend.
-if (process.env.POLYHEAD_BACKEND === 'cpu') {
+// Tiles so small that every case has several, ragged ones.
+if (isWasm) {
+  describeKernel('flashWasm, small tiles', flashWasm({ rowsPerTile: 3, keysPerTile: 4 }), { refuses });
+  describeKernel('flashWasm, plain SIMD', flashWasm({ relaxedSimd: false }), { refuses });
+} else {
   describeKernel('flashCpu, small tiles', flashCpu({ rowsPerTile: 3, keysPerTile: 2 }), { refuses });
 }

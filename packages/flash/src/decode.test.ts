@@ -15,12 +15,12 @@ import { GrowingCache, StaticCache } from '@polyhead/kv-cache';
 import { MultiHeadAttention } from '@polyhead/multi-head';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
-import { flashCpu } from './cpu';
+import { fusedKernel } from './fixtures/fused-kernel';
 import { mergeAttention } from './index';
 
 const [B, S, E] = [2, 9, 12];
 const config = { embedDim: E, numHeads: 6, headDim: 5, valueHeadDim: 4, dropout: 0.3, seed: 1 };
-const kernel = flashCpu({ rowsPerTile: 4, keysPerTile: 4 });
+const kernel = fusedKernel({ rowsPerTile: 4, keysPerTile: 4 });
 
 const layers: readonly (readonly [string, (kernel: AttentionKernel) => Attention])[] = [
   ['MultiHeadAttention', (kernel) => new MultiHeadAttention(config, { kernel })],
@@ -58,7 +58,7 @@ describe.each(layers)('%s', (_, layerWith) => {
           const rows = tf.slice(query, [0, from, 0], [B, count, E]);
           from += count;
           const result = flashLayer.apply({ query: rows }, { ...call, cache });
-          expect(result.kernel).toBe('flashCpu');
+          expect(result.kernel).toBe(kernel.name);
           return result.output;
         });
         expectClose({ actual: { output: toHost(tf.concat(outputs, 1)) }, expected });

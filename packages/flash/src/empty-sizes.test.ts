@@ -3,7 +3,7 @@ import { expectClose, type Numbers, toHost } from '@polyhead/conformance';
 import { type AttentionKernel, attend, causal, composed } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, it } from 'vitest';
-import { flashCpu } from './cpu';
+import { fusedKernel } from './fixtures/fused-kernel';
 
 describe('empty sizes', () => {
   const shapes: readonly (readonly [string, number, number, number])[] = [
@@ -25,6 +25,6 @@ describe('empty sizes', () => {
       const [dQuery] = tf.grads(loss)([inputs.query]);
       return { output: toHost(output), logSumExp: toHost(logSumExp!), dQuery: toHost(dQuery!) };
     };
-    expectClose({ actual: results(flashCpu()), expected: results(composed) });
+    expectClose({ actual: results(fusedKernel()), expected: results(composed) });
   });
 });

@@ -2,13 +2,13 @@ import { attentionCase, expectNumbers, numbersOf, toTensors } from '@polyhead/co
 import { attend, causal, composed, type Mask, slidingWindow } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
-import { flashCpu } from './cpu';
+import { fusedKernel } from './fixtures/fused-kernel';
 import { mergeAttention, type PartialAttention } from './index';
 
 const [Sq, Skv] = [5, 9];
 const sizes = { B: 2, Hq: 4, Hkv: 2, Sq, Skv, D: 3, Dv: 6 };
 const returns = ['logSumExp'] as const;
-const kernels = [composed, flashCpu()];
+const kernels = [composed, fusedKernel()];
 
 type Heads = readonly [query: tf.Tensor4D, key: tf.Tensor4D, value: tf.Tensor4D];
 
@@ -32,7 +32,7 @@ function split([query, key, value]: Heads, ends: readonly number[], mask: Mask):
 }
 
 function whole([query, key, value]: Heads, mask: Mask): PartialAttention {
-  const { output, logSumExp } = attend(flashCpu(), { query, key, value }, { mask, returns });
+  const { output, logSumExp } = attend(fusedKernel(), { query, key, value }, { mask, returns });
   return { output, logSumExp: logSumExp! };
 }
 

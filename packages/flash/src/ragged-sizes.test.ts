@@ -12,7 +12,7 @@ import {
 import { type AttentionKernel, attend, composed, dense } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
-import { flashCpu } from './cpu';
+import { fusedKernel } from './fixtures/fused-kernel';
 
 const lengths = [1, 2, 3, 5, 7, 17, 33, 65];
 const headSizes = [3, 8, 63, 64];
@@ -37,7 +37,7 @@ describe('ragged sizes', () => {
           const { output, logSumExp, maxAbsScore } = attentionOracle(found.oracle);
           for (const tile of tiles) {
             expectClose({
-              actual: results(flashCpu(tile), found),
+              actual: results(fusedKernel(tile), found),
               expected: { output, logSumExp },
               baseline: () => results(composed, found),
               maxAbsScore,
@@ -58,7 +58,7 @@ function weigh(scores: readonly number[], values: readonly number[], visible?: r
     value: tf.tensor4d([...values], [1, 1, Skv, 1]),
   };
   const mask = visible && { mask: dense(tf.tensor2d([...visible], [1, Skv], 'int32')) };
-  return attend(flashCpu({ keysPerTile: 2 }), inputs, { scale: 1, returns: ['logSumExp'], ...mask });
+  return attend(fusedKernel({ keysPerTile: 2 }), inputs, { scale: 1, returns: ['logSumExp'], ...mask });
 }
 
 describe('gradients', () => {
@@ -81,7 +81,7 @@ describe('gradients', () => {
           );
           return Object.fromEntries(['query', 'key', 'value'].map((name, n) => [name, toHost(all[n]!)]));
         };
-        const tiled = flashCpu({ rowsPerTile: 4, keysPerTile: 16 });
+        const tiled = fusedKernel({ rowsPerTile: 4, keysPerTile: 16 });
         expectClose({ actual: gradients(tiled), expected: gradients(composed), isGradient: true });
       }
     });
@@ -93,7 +93,7 @@ describe('tiles', () => {
     const inputs = { query: tf.ones([1, 1, 1, 1]), key: tf.fill([1, 1, 3, 1], 2) };
     const value = tf.tensor4d([1, 2, 3], [1, 1, 3, 1]);
     const all = { ...inputs, value } as Parameters<typeof attend>[1];
-    expectNumbers(attend(flashCpu({ keysPerTile: 8 }), all, { scale: 1 }).output, [2]);
+    expectNumbers(attend(fusedKernel({ keysPerTile: 8 }), all, { scale: 1 }).output, [2]);
   });
 
   it('K3: may be hidden whole before the first that is seen', () => {
@@ -115,7 +115,7 @@ describe('tiles', () => {
     const sizes = { B: 1, Hq: 4, Hkv: 2, Sq: 37, Skv: 41, D: 5, Dv: 3 };
     const found = attentionCase({ sizes, mask: 'window', bias: '[1, Hq, Sq, Skv]' });
     const outputOf = (size: number) =>
-      [...results(flashCpu({ rowsPerTile: size, keysPerTile: size }), found).output!] as number[];
+      [...results(fusedKernel({ rowsPerTile: size, keysPerTile: size }), found).output!] as number[];
     const expected = outputOf(64);
     for (const size of [1, 2, 4, 8]) {
       outputOf(size).forEach((x, n) => {
@@ -125,9 +125,9 @@ describe('tiles', () => {
   });
 
   it('must hold something', () => {
-    expect(() => flashCpu({ rowsPerTile: 0 })).toThrow(/rowsPerTile must be a whole number of at least 1/);
-    expect(() => flashCpu({ keysPerTile: 1.5 })).toThrow(/keysPerTile/);
-    expect(() => flashCpu({ rows: 3 } as object)).toThrow(/rows/);
+    expect(() => fusedKernel({ rowsPerTile: 0 })).toThrow(/rowsPerTile must be a whole number of at least 1/);
+    expect(() => fusedKernel({ keysPerTile: 1.5 })).toThrow(/keysPerTile/);
+    expect(() => fusedKernel({ rows: 3 } as object)).toThrow(/rows/);
   });
 });
 
@@ -137,7 +137,7 @@ describe('batch entries and heads', () => {
     const random = seededRandom(3);
     const key = tf.tensor4d(Array.from({ length: B * H * S * 2 }, random), [B, H, S, 2]);
     const values = Array.from({ length: B * H }, (_, n) => Array<number>(S).fill(n)).flat();
-    const { output } = attend(flashCpu(), { query: key, key, value: tf.tensor4d(values, [B, H, S, 1]) });
+    const { output } = attend(fusedKernel(), { query: key, key, value: tf.tensor4d(values, [B, H, S, 1]) });
     expectNumbers(output, values);
   });
 });

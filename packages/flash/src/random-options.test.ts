@@ -22,7 +22,7 @@ import {
 } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, it } from 'vitest';
-import { flashCpu } from './cpu';
+import { fusedKernel } from './fixtures/fused-kernel';
 
 const long = process.env.POLYHEAD_LONG !== undefined;
 const combinations = long ? 2_000 : 200;
@@ -90,7 +90,7 @@ function combination(seed: number): Combination {
       positions: { query: (_b, i) => places[i]!, key: (b, j) => starts[b]! + j },
     },
     options: (tensors) => ({ ...found.options(), ...tensorOptions(tensors, index), positions }),
-    kernel: flashCpu({ rowsPerTile: pick([1, 4, 32]), keysPerTile: pick([1, 4, 64]) }),
+    kernel: fusedKernel({ rowsPerTile: pick([1, 4, 32]), keysPerTile: pick([1, 4, 64]) }),
   };
 }
 

@@ -13,7 +13,7 @@ import {
 import { attend, causal, type KeyValuePart, type RowMatrix, type StoredKeyValue } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, it } from 'vitest';
-import { flashCpu } from './cpu';
+import { fusedKernel } from './fixtures/fused-kernel';
 
 const sizes = { B: 2, Hq: 6, Hkv: 3, Sq: 2, Skv: 11, D: 5, Dv: 4 };
 const { B, Hkv, Skv, D, Dv } = sizes;
@@ -224,7 +224,7 @@ function check(layout: Layout, store: Store, pieces: 1 | 2): void {
   const { query, sinkLogits } = toTensors(found.arrays);
   const { mask: _, ...options } = found.options();
   const { output } = attend(
-    flashCpu({ rowsPerTile: 6, keysPerTile: 4 }),
+    fusedKernel({ rowsPerTile: 6, keysPerTile: 4 }),
     { query: query as tf.Tensor4D, stored },
     {
       ...options,

@@ -12,7 +12,7 @@ import {
 import { type AttentionKernel, attend, causal, composed } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, it } from 'vitest';
-import { flashCpu } from './cpu';
+import { fusedKernel } from './fixtures/fused-kernel';
 
 const sizes = { B: 2, Hq: 4, Hkv: 2, Sq: 6, Skv: 7, D: 3, Dv: 5 };
 const { Hq, D, Dv } = sizes;
@@ -49,7 +49,7 @@ describe('a distance that a table has no row for', () => {
       tableQueries: randomTensor([Hq, 3, D], random),
       tableValues: randomTensor([1, 3, Dv], random),
     };
-    const kernel = flashCpu({ rowsPerTile: 4, keysPerTile: 3 });
+    const kernel = fusedKernel({ rowsPerTile: 4, keysPerTile: 3 });
     expectClose({
       actual: numbersOf(kernel, arrays),
       expected: numbersOf(composed, arrays),

@@ -1,7 +1,6 @@
 // The fused kernel in plain JavaScript: portable, and the readable definition of the algorithm.
 import {
   type AttentionKernel,
-  ConfigError,
   callTensors,
   given,
   type KernelCall,
@@ -9,16 +8,12 @@ import {
   secondOrder,
 } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
+import { type TileOptions, tileSizes } from '../tile-options';
 import { forward } from './forward';
-import { hostCall, type TileSizes } from './host-call';
+import { hostCall } from './host-call';
 import { tapedAttention } from './taped-attention';
 
-export interface FlashCpuOptions {
-  /** Query rows computed at once, all heads that share a key/value head counted. Default: 64. */
-  readonly rowsPerTile?: number;
-  /** Keys computed at once. Default: 64. */
-  readonly keysPerTile?: number;
-}
+export type FlashCpuOptions = TileOptions;
 
 /**
  * Attention over typed arrays, tile by tile, with gradients: no array of Sq x Skv is ever made. It runs on every backend
@@ -28,7 +23,7 @@ export interface FlashCpuOptions {
  * @throws ConfigError for tiles that hold nothing
  */
 export function flashCpu(options: FlashCpuOptions = {}): AttentionKernel {
-  const tile = tileSizes(options);
+  const tile = tileSizes('flashCpu', given('flashCpu', 'options', options, ['rowsPerTile', 'keysPerTile']));
   return {
     name: 'flashCpu',
     unsupported: reasonsAgainst,
@@ -61,17 +56,4 @@ function reasonsAgainst({ inputs, returns = [], gradientDepth }: KernelCall): st
     ],
   ];
   return rules.filter(([refuses]) => refuses).map(([, reason]) => reason);
-}
-
-function tileSizes(options: FlashCpuOptions): TileSizes {
-  const { rowsPerTile = 64, keysPerTile = 64 } = given('flashCpu', 'options', options, [
-    'rowsPerTile',
-    'keysPerTile',
-  ]);
-  for (const [name, size] of Object.entries({ rowsPerTile, keysPerTile })) {
-    if (!Number.isInteger(size) || size < 1) {
-      throw new ConfigError('flashCpu', `${name} must be a whole number of at least 1`, { [name]: size });
-    }
-  }
-  return { rows: rowsPerTile, keys: keysPerTile };
 }

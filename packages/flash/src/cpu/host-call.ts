@@ -1,13 +1,14 @@
 // The numbers of a call on the host, and the sizes of its tiles.
-import type { CallTensors, KernelCall, MaskPlan, Positions } from '@polyhead/core';
+import type { CallTensors, KernelCall, MaskPlan, Positions, Span } from '@polyhead/core';
+import type { TileSizes } from '../tile-options';
 import { type Broadcast, broadcast } from './broadcast';
 import { type HostTables, hostTables } from './host-tables';
 import { type Piece, pieceOfPart, pieceOfTensor, type RowReader, rowReader } from './row-reader';
 
-/** How much of a call is computed at once: query rows of one key/value head, and keys. */
-export interface TileSizes {
-  readonly rows: number;
-  readonly keys: number;
+/** Some of the query rows of a call. */
+export interface QueryPart {
+  readonly heads: readonly number[];
+  readonly rows: Span;
 }
 
 export interface Sizes {
@@ -24,6 +25,8 @@ export interface Sizes {
 export interface HostCall {
   readonly sizes: Sizes;
   readonly tile: TileSizes;
+  /** The query rows that are computed. Absent: all. */
+  readonly only?: QueryPart;
   readonly scale: number;
   readonly softcap: number; // 0: off
   readonly plan: MaskPlan;
@@ -53,14 +56,20 @@ export function hostCall(call: KernelCall, tensors: CallTensors, tile: TileSizes
     order,
     positions,
     query: query.dataSync(),
-    keys: rowReader(piecesOf(call, tensors, 'key'), sizes.D),
-    values: rowReader(piecesOf(call, tensors, 'value'), sizes.Dv),
+    keys: rowReader(() => piecesOf(call, tensors, 'key'), sizes.D),
+    values: rowReader(() => piecesOf(call, tensors, 'value'), sizes.Dv),
     dense: plan.dense.map(broadcast),
     tables: hostTables(call.relative, tensors),
     ...(bias && { bias: broadcast(bias) }),
     ...(sinkLogits && { sinkLogits: sinkLogits.dataSync() }),
     ...(dropout && dropout.rate > 0 && { dropout }),
   };
+}
+
+/** The same call as far as its weights need it: no values, no dropout. */
+export function weightsOnly({ dropout: _, ...call }: HostCall): HostCall {
+  const { values: __, ...tables } = call.tables;
+  return { ...call, sizes: { ...call.sizes, Dv: 0 }, values: { read: () => {} }, tables };
 }
 
 function sizesOf({ inputs }: KernelCall, { query, key, value }: CallTensors): Sizes {

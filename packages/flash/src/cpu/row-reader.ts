@@ -22,11 +22,16 @@ interface Run {
 
 type ReadRow = (row: number, to: Float64Array, at: number) => void;
 
-/** @param size numbers a row */
-export function rowReader(pieces: readonly Piece[], size: number): RowReader {
+/**
+ * @param piecesOf asked when a row is first read: numbers that nobody needs are not copied from their backend
+ * @param size numbers a row
+ */
+export function rowReader(piecesOf: () => readonly Piece[], size: number): RowReader {
+  let pieces: readonly Piece[] | undefined;
   const known = new Map<number, readonly Run[]>();
   return {
     read(b, head, [from, to], rows) {
+      pieces ??= piecesOf();
       if (!known.has(b)) known.set(b, runsOf(pieces, b));
       for (const { token, count, row, headStride, readRow } of known.get(b)!) {
         const [first, last] = [Math.max(from, token), Math.min(to, token + count)];

@@ -1,9 +1,10 @@
 // The kernel on a gradient's tape: one tensor comes out, and the way back starts from what the way there has kept.
 import { type CallTensors, differentiable, type KernelCall, type KernelResult } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
+import type { TileSizes } from '../tile-options';
 import { backward, type Gradients } from './backward';
 import { forward, type Outcome } from './forward';
-import { hostCall, type TileSizes } from './host-call';
+import { hostCall } from './host-call';
 
 interface Asked {
   readonly tile: TileSizes;

@@ -31,11 +31,12 @@ export interface KeyTile {
 
 /** The rows of one key/value head of one batch entry, tile after tile. */
 export function* rowTiles(call: HostCall, b: number, head: number): Generator<RowTile> {
-  const { Sq } = call.sizes;
+  const [first, last] = call.only?.rows ?? [0, call.sizes.Sq];
+  const heads = headsOf(call, head);
   const count = queriesPerTile(call);
-  for (let from = 0; from < Sq; from += count) {
-    const queries: Span = [from, Math.min(Sq, from + count)];
-    yield { b, head, rows: rowsOf(call, { b, head, queries }) };
+  for (let from = first; from < last && heads.length > 0; from += count) {
+    const queries: Span = [from, Math.min(last, from + count)];
+    yield { b, head, rows: rowsOf(call, { b, heads, queries }) };
   }
 }
 
@@ -44,20 +45,26 @@ export function rowsPerTile(call: HostCall): number {
   return call.sizes.G * queriesPerTile(call);
 }
 
+/** The query heads that share a key/value head, as far as they are computed. */
+function headsOf({ sizes: { G }, only }: HostCall, head: number): readonly number[] {
+  const group = Array.from({ length: G }, (_, n) => head * G + n);
+  return only ? group.filter((h) => only.heads.includes(h)) : group;
+}
+
 function queriesPerTile({ sizes: { G, Sq }, tile }: HostCall): number {
   return Math.min(Sq, Math.max(1, Math.floor(tile.rows / G)));
 }
 
 function rowsOf(
   { sizes, plan, order, positions }: HostCall,
-  { b, head, queries }: { readonly b: number; readonly head: number; readonly queries: Span },
+  { b, heads, queries }: { readonly b: number; readonly heads: readonly number[]; readonly queries: Span },
 ): QueryRow[] {
-  const { Hq, G, Sq } = sizes;
+  const { Hq, Sq } = sizes;
   const [planB, planH, , width] = plan.shape;
   const orders = positionsOf(order.query, b, queries, Sq);
   const places = positionsOf(positions.query, b, queries, Sq);
   const rows: QueryRow[] = [];
-  for (let h = head * G; h < (head + 1) * G; h++) {
+  for (const h of heads) {
     const planned = ((planB === 1 ? 0 : b) * planH + (planH === 1 ? 0 : h)) * Sq;
     for (let i = queries[0]; i < queries[1]; i++) {
       const at = i - queries[0];
@@ -76,9 +83,13 @@ function rowsOf(
   return rows;
 }
 
-/** The keys that some row sees, in spans of at most `size`. */
-export function* visibleSpans(rows: readonly QueryRow[], size: number): Generator<Span> {
-  const [first, last] = seenWithin(rows, [0, Infinity]);
+/** The keys that some row sees, as far as they lie `within`, in spans of at most `size`. */
+export function* visibleSpans(
+  rows: readonly QueryRow[],
+  size: number,
+  within: Span = [0, Infinity],
+): Generator<Span> {
+  const [first, last] = seenWithin(rows, within);
   for (let from = first; from < last; from += size) {
     const span = seenWithin(rows, [from, Math.min(last, from + size)]);
     if (span[0] < span[1]) yield span;

@@ -1,0 +1,1 @@
+export { type FlashWasmOptions, flashWasm } from './wasm/flash-wasm';

@@ -1,0 +1,32 @@
+// The module: what the host calls. It has no memory of its own, and no data in it: it works where tensors lie.
+import { backwardHead } from './backward';
+import { Call, Gradients } from './call';
+import { forwardTile, tilesPerHead } from './forward';
+import { layOut } from './lay-out';
+import { roomAt } from './room';
+
+/** Bytes of the room that one thread needs for a pass. */
+export function roomBytes(call: usize, isBackward: bool): usize {
+  return layOut(changetype<Call>(call), 0, isBackward);
+}
+
+export function beginRoom(call: usize, room: usize, isBackward: bool): void {
+  layOut(changetype<Call>(call), room, isBackward);
+}
+
+export function tileCount(call: usize): i32 {
+  const found = changetype<Call>(call);
+  return found.B * found.Hkv * tilesPerHead(found);
+}
+
+/** The query rows of the tiles [from, to). */
+export function forward(call: usize, room: usize, from: i32, to: i32): void {
+  for (let tile = from; tile < to; tile++) forwardTile(changetype<Call>(call), roomAt(room), tile);
+}
+
+/** The key/value heads [from, to) of all batch entries. */
+export function backward(call: usize, gradients: usize, room: usize, from: i32, to: i32): void {
+  for (let head = from; head < to; head++) {
+    backwardHead(changetype<Call>(call), changetype<Gradients>(gradients), roomAt(room), head);
+  }
+}

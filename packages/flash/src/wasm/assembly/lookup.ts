@@ -1,0 +1,111 @@
+// Table rows by distance, for the pairs of a panel and the current tile. Where positions follow each other the rows of a key's
+// pairs are eight neighbours of one line, which serves all panels of the tile.
+import { Call, Table } from './call';
+import { LANES, Line, panelOf, Room, Row, rowOf } from './room';
+import { NEGATIVE_INFINITY } from './simd';
+
+export const BIAS_TABLE: i32 = 0;
+export const KEY_TABLE: i32 = 1;
+export const QUERY_TABLE: i32 = 2;
+export const VALUE_TABLE: i32 = 3;
+
+@inline
+function lineOf(room: Room, which: i32): Line {
+  return changetype<Line>(room.lines + (which as usize) * offsetof<Line>());
+}
+
+@inline
+function keyPosition(call: Call, room: Room, key: i32): i32 {
+  return load<i32>(call.keyPositions + (((room.b * call.Skv + key) as usize) << 2));
+}
+
+/** To be called for each tile of keys. */
+export function beginLookup(call: Call, room: Room, count: i32): void {
+  for (let which = 0; which < 4; which++) {
+    const line = lineOf(room, which);
+    line.from = 0;
+    line.to = 0;
+  }
+  room.tileCount = count;
+  room.keysAreConsecutive = 1;
+  const first = keyPosition(call, room, room.tileFrom);
+  for (let n = 1; n < count; n++) {
+    if (keyPosition(call, room, room.tileFrom + n) !== first + n) room.keysAreConsecutive = 0;
+  }
+}
+
+/** The row of a distance, or -1 where the table has none. */
+@inline
+function rowAt(table: Table, distance: i32): i32 {
+  let row = distance - table.from;
+  if (table.entries !== 0) {
+    row = max(0, min(table.entryCount - 1, row));
+    row = load<i32>(table.entries + ((row as usize) << 2));
+  }
+  return row >= 0 && row < table.R ? row : -1;
+}
+
+/** Sets `room.lookup` for the pairs of a panel. */
+export function lookUp(call: Call, room: Room, which: i32, table: Table, p: i32): void {
+  const panel = panelOf(room, p);
+  const lookup = room.lookup;
+  const count = panel.to - panel.from;
+  let at: usize;
+  let entries: i32;
+  if (panel.isConsecutive !== 0 && room.keysAreConsecutive !== 0) {
+    const query = rowOf(room, p * LANES).position;
+    const distance = keyPosition(call, room, panel.from) - query; // of the first key and lane 0
+    const line = lineOf(room, which);
+    if (distance - (LANES - 1) < line.from || distance + count > line.to) fillLine(call, room, table, line, query);
+    lookup.at = line.rows + (((line.to - 1 - distance) as usize) << 2);
+    lookup.stride = -4;
+    at = lookup.at - (((count - 1) as usize) << 2);
+    entries = count + LANES - 1;
+  } else {
+    fillEntries(call, room, table, p);
+    lookup.at = room.entries;
+    lookup.stride = LANES << 2;
+    at = lookup.at;
+    entries = count * LANES;
+  }
+  const first = load<i32>(at);
+  let from = first;
+  let to = first;
+  for (let n = 1; n < entries; n++) {
+    const row = load<i32>(at + ((n as usize) << 2));
+    from = min(from, row);
+    to = max(to, row);
+  }
+  lookup.uniform = from === to ? first : -2;
+  lookup.from = max(0, from);
+  lookup.to = to + 1;
+}
+
+/** Whether the bias of a pair's distance is -Infinity. */
+export function tableBiasHides(call: Call, room: Room, row: Row, key: i32): bool {
+  const table = changetype<Table>(call.biasTable);
+  const found = rowAt(table, keyPosition(call, room, key) - row.position);
+  if (found < 0) return false;
+  return load<f32>(table.rows + (((row.h * table.headStride + found) as usize) << 2)) === NEGATIVE_INFINITY;
+}
+
+/** All distances of the tile to queries from `query` on. */
+function fillLine(call: Call, room: Room, table: Table, line: Line, query: i32): void {
+  line.to = keyPosition(call, room, room.tileFrom + room.tileCount - 1) - query + 1;
+  line.from = keyPosition(call, room, room.tileFrom) - query - (call.queriesPerTile + LANES);
+  for (let distance = line.from; distance < line.to; distance++) {
+    store<i32>(line.rows + (((line.to - 1 - distance) as usize) << 2), rowAt(table, distance));
+  }
+}
+
+function fillEntries(call: Call, room: Room, table: Table, p: i32): void {
+  const panel = panelOf(room, p);
+  for (let key = panel.from; key < panel.to; key++) {
+    const position = keyPosition(call, room, key);
+    const at = room.entries + (((key - panel.from) as usize) << 5);
+    for (let lane = 0; lane < LANES; lane++) {
+      const row = rowOf(room, p * LANES + lane);
+      store<i32>(at + ((lane as usize) << 2), row.n < 0 ? -1 : rowAt(table, position - row.position));
+    }
+  }
+}

@@ -1,0 +1,151 @@
+// The query rows of a tile: some queries of all heads that share a key/value head, so that its keys are read once for the
+// group. Eight rows make a panel.
+import { Call } from './call';
+import { hasTables } from './lay-out';
+import { LANES, Panel, panelOf, Room, Row, rowOf } from './room';
+
+/** Sets the rows of the queries from `first` on. */
+export function setRows(call: Call, room: Room, b: i32, head: i32, first: i32): void {
+  const count = min(call.queriesPerTile, call.Sq - first);
+  const separates = hasTables(call);
+  let slot = 0;
+  for (let g = 0; g < call.G; g++) {
+    const h = head * call.G + g;
+    for (let i = first; i < first + count; i++) setRow(call, rowOf(room, slot++), b, h, i);
+    if (separates) while (slot % LANES !== 0) setNoRow(rowOf(room, slot++));
+  }
+  room.rowCount = call.G * count;
+  room.panelCount = (slot + LANES - 1) / LANES;
+  for (; slot < room.panelCount * LANES; slot++) setNoRow(rowOf(room, slot));
+  room.b = b;
+  room.head = head;
+  if (separates) setPositions(call, room);
+}
+
+/** Of all rows, and what panels have in common. */
+function setPositions(call: Call, room: Room): void {
+  for (let p = 0; p < room.panelCount; p++) {
+    const panel = panelOf(room, p);
+    const first = rowOf(room, p * LANES);
+    panel.h = first.h;
+    panel.isConsecutive = 1;
+    for (let lane = 0; lane < LANES; lane++) {
+      const row = rowOf(room, p * LANES + lane);
+      if (row.n < 0) continue;
+      row.position = load<i32>(call.queryPositions + (((room.b * call.Sq + row.i) as usize) << 2));
+      if (row.position !== first.position + lane) panel.isConsecutive = 0;
+    }
+  }
+}
+
+function setRow(call: Call, row: Row, b: i32, h: i32, i: i32): void {
+  row.n = (b * call.Hq + h) * call.Sq + i;
+  row.h = h;
+  row.i = i;
+  const planned = ((call.planB === 1 ? 0 : b) * call.planH + (call.planH === 1 ? 0 : h)) * call.Sq + i;
+  row.spans = call.spans + (((planned * call.planWidth) as usize) << 3);
+  row.from = i32.MAX_VALUE;
+  row.to = 0;
+  for (let s = 0; s < call.planWidth; s++) {
+    const from = load<i32>(row.spans + ((s as usize) << 3));
+    const to = load<i32>(row.spans + ((s as usize) << 3), 4);
+    if (from >= to) continue;
+    row.from = min(row.from, from);
+    row.to = max(row.to, to);
+  }
+}
+
+/** Makes a row one that sees nothing and adds nothing. */
+export function setNoRow(row: Row): void {
+  row.n = -1;
+  row.from = i32.MAX_VALUE;
+  row.to = 0;
+}
+
+/** The first key that some row sees; `lastKey` is one past the last. */
+export function firstKey(room: Room): i32 {
+  let first = i32.MAX_VALUE;
+  for (let slot = 0; slot < room.panelCount * LANES; slot++) first = min(first, rowOf(room, slot).from);
+  return first;
+}
+
+export function lastKey(room: Room): i32 {
+  let last = 0;
+  for (let slot = 0; slot < room.panelCount * LANES; slot++) last = max(last, rowOf(room, slot).to);
+  return last;
+}
+
+/** Finds what each panel sees of the keys [from, to). False where none sees any. */
+export function setPanels(call: Call, room: Room, from: i32, to: i32): bool {
+  let any = false;
+  for (let p = 0; p < room.panelCount; p++) {
+    const panel = panelOf(room, p);
+    setPanel(call, room, panel, p * LANES, from, to);
+    if (panel.from < panel.to) any = true;
+  }
+  return any;
+}
+
+function setPanel(call: Call, room: Room, panel: Panel, firstSlot: i32, from: i32, to: i32): void {
+  let first = to;
+  let last = from;
+  let visible = 0;
+  let rows = 0;
+  for (let slot = firstSlot; slot < firstSlot + LANES; slot++) {
+    const row = rowOf(room, slot);
+    if (row.n < 0) continue;
+    rows++;
+    for (let s = 0; s < call.planWidth; s++) {
+      const begin = max(from, load<i32>(row.spans + ((s as usize) << 3)));
+      const end = min(to, load<i32>(row.spans + ((s as usize) << 3), 4));
+      if (begin >= end) continue;
+      first = min(first, begin);
+      last = max(last, end);
+      visible += end - begin;
+    }
+  }
+  panel.from = first;
+  panel.to = last;
+  panel.partial = visible < rows * (last - first) ? 1 : 0;
+}
+
+/** Writes rows of numbers, one for each row of the tile, as [panels, size, LANES], times `factor`. */
+export function packRows(room: Room, from: usize, width: i32, size: i32, factor: f32, to: usize): void {
+  const panelBytes = ((size * LANES) as usize) << 2;
+  for (let slot = 0; slot < room.panelCount * LANES; slot++) {
+    const n = rowOf(room, slot).n;
+    const row = from + (((n * width) as usize) << 2);
+    let at = to + ((slot / LANES) as usize) * panelBytes + (((slot % LANES) as usize) << 2);
+    for (let d: usize = 0; d < (size as usize); d++, at += LANES << 2) {
+      store<f32>(at, n < 0 ? 0 : load<f32>(row + (d << 2)) * factor);
+    }
+  }
+}
+
+/** Writes them as [slots, columns], zeros behind `size` numbers. */
+export function copyRows(room: Room, from: usize, width: i32, size: i32, columns: i32, slots: i32, to: usize): void {
+  for (let slot = 0; slot < slots; slot++, to += (columns as usize) << 2) {
+    const n = rowOf(room, slot).n;
+    memory.fill(to, 0, (columns as usize) << 2);
+    if (n >= 0) memory.copy(to, from + (((n * width) as usize) << 2), (size as usize) << 2);
+  }
+}
+
+/** Writes the queries times `queryFactor`: number by number, or row by row where there are few (see few-rows.ts). */
+export function readQueries(call: Call, room: Room): void {
+  room.few = 0;
+  if (room.rowCount <= 4 && room.panelCount === 1 && (call.D & 3) === 0) room.few = room.rowCount === 1 ? 1 : 4;
+  readRows(call, room, call.query, room.queries);
+  if (call.keyTableQuery !== 0) readRows(call, room, call.keyTableQuery, room.tableQueries);
+}
+
+function readRows(call: Call, room: Room, from: usize, to: usize): void {
+  if (room.few === 0) {
+    packRows(room, from, call.D, call.D, call.queryFactor, to);
+    return;
+  }
+  copyRows(room, from, call.D, call.D, call.D, 4, to);
+  const end = to + ((call.D as usize) << 4);
+  const factor = f32x4.splat(call.queryFactor);
+  for (let at = to; at < end; at += 16) v128.store(at, f32x4.mul(v128.load(at), factor));
+}

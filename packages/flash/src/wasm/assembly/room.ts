@@ -1,0 +1,134 @@
+// The room that one thread works in, shared by all tiles.
+import { Call } from './call';
+
+export const LANES: i32 = 8; // query rows of a panel
+
+/** A query row of a tile. */
+@unmanaged
+export class Row {
+  n: i32; // among all rows [B, Hq, Sq]; -1: none, its numbers are zeros
+  h: i32;
+  i: i32;
+  spans: usize; // visible keys: from, to, from, to, ...
+  from: i32; // the first visible key
+  to: i32; // one past the last
+  draws: i32; // what dropout draws its row from
+  position: i32;
+}
+
+/** Table rows of consecutive distances, the largest first. */
+@unmanaged
+export class Line {
+  from: i32; // distances [from, to)
+  to: i32;
+  rows: usize; // [to - from]
+}
+
+/** The table rows of the pairs of a panel: those of a key lie side by side. */
+@unmanaged
+export class Lookup {
+  at: usize; // of the first key
+  stride: i32; // bytes from one key to the next
+  uniform: i32; // the row of all pairs, -1 where they have none; -2: they differ
+  from: i32; // all rows are in [from, to)
+  to: i32;
+}
+
+/** Products of table rows with eight rows, made when they are first asked for. */
+@unmanaged
+export class Products {
+  numbers: usize; // [groups, R, LANES]
+  stamps: usize; // [groups, R]: which are made
+  stamp: i32;
+  R: i32;
+}
+
+/** Eight rows, and the keys of the current tile that any of them sees. */
+@unmanaged
+export class Panel {
+  from: i32;
+  to: i32;
+  partial: i32; // 1: some row does not see some key in between
+  h: i32; // the head of all rows, where there are tables
+  isConsecutive: i32; // 1: positions of rows follow each other
+  tableFrom: i32; // rows of the table of values that have weights
+  tableTo: i32;
+  keyTableFrom: i32; // rows of the table of keys whose products have gradients
+  keyTableTo: i32;
+}
+
+@unmanaged
+export class Room {
+  rows: usize; // Row
+  panels: usize; // Panel
+  rowCount: i32;
+  few: i32; // 0: queries lie number by number, [panels, D, LANES]; 1 or 4: so many rows, [few, D]
+  panelCount: i32;
+  queries: usize;
+  scores: usize; // [panels, keysPerTile, LANES], then weights
+  outputs: usize; // [panels, LANES, columns]
+  columns: i32; // Dv, up to the next multiple of 8
+  keyColumns: i32; // of keys of a tile: D; in the backward pass up to the next multiple of 8
+  rowMax: usize; // [panels, LANES]
+  rowSum: usize;
+  factors: usize; // what earlier outputs are multiplied by
+  tileFrom: i32; // the first key of the current tile
+  tileCount: i32;
+  keysAreConsecutive: i32; // 1: their positions follow each other
+  keys: usize; // of the current tile
+  keyStride: usize; // bytes
+  keysAhead: i32; // keys that follow in memory, as many as a tile has
+  values: usize;
+  valueStride: usize;
+  keyRoom: usize; // [keysPerTile, keyColumns], where rows have to be gathered
+  valueRoom: usize; // [keysPerTile, columns]
+  b: i32;
+  head: i32;
+  // For the backward pass:
+  ones: usize; // [LANES]
+  delta: usize; // [panels, LANES]
+  capped: usize; // [keysPerTile, LANES], scores before the bias
+  kept: usize; // [keysPerTile, LANES], what dropout multiplies by
+  scoreGradients: usize; // [panels, keysPerTile, LANES]
+  queryRows: usize; // [panels, LANES, keyColumns]
+  queryGradients: usize; // the same
+  outputGradients: usize; // [panels, Dv, LANES]
+  outputGradientRows: usize; // [panels, LANES, columns]
+  // For tables:
+  lookup: Lookup;
+  lines: usize; // Line, of each table
+  entries: usize; // [keysPerTile, LANES], table rows where positions are no line
+  tableBiases: usize; // the same of biases
+  tableQueries: usize; // as queries, for the table of keys
+  keyProducts: Products; // of rows of the table of keys with queries: [panels, R, LANES]
+  valueProducts: Products; // of rows of the table of values with gradients of outputs
+  queryProducts: Products; // of rows of the table of queries with keys: [keysPerTile / LANES, R, LANES]
+  keyPanels: usize; // [keysPerTile / LANES, D, LANES], the keys of the tile
+  tableWeights: usize; // [panels, R, LANES], of the table of values
+  keyTableSums: usize; // [panels, R, LANES], gradients of the products
+  queryTableSums: usize; // [keysPerTile / LANES, R, LANES]
+  queryTableHead: i32; // whose products `queryProducts` has
+  paddedKeys: usize; // [keysPerTile, keyColumns], and zeros behind the keys of the tile
+  keySums: usize; // [LANES, keyColumns]
+  tableQueryRows: usize; // as queryRows, of the table's own queries
+  tableQueryGradients: usize;
+}
+
+@inline
+export function rowOf(room: Room, slot: i32): Row {
+  return changetype<Row>(room.rows + (slot as usize) * offsetof<Row>());
+}
+
+@inline
+export function panelOf(room: Room, p: i32): Panel {
+  return changetype<Panel>(room.panels + (p as usize) * offsetof<Panel>());
+}
+
+/** The room that `layOut` has divided. */
+export function roomAt(at: usize): Room {
+  return changetype<Room>(aligned(at));
+}
+
+export function aligned(size: usize): usize {
+  return (size + 63) & ~63;
+}

@@ -1,0 +1,176 @@
+// A call written down for the module: see assembly/call.ts. Tensors stay where they are.
+import { addressOnHeap, type CallTensors, type KernelCall, type RowMatrix } from '@polyhead/core';
+import type * as tf from '@tensorflow/tfjs-core';
+import type { TileSizes } from '../tile-options';
+import type { HeapBlocks } from './heap-blocks';
+import { tablesOnHeap } from './tables-on-heap';
+
+export interface CallSizes {
+  readonly B: number;
+  readonly Hq: number;
+  readonly Hkv: number;
+  readonly Sq: number;
+  readonly Skv: number;
+  readonly D: number;
+  readonly Dv: number;
+}
+
+/** Where results go, and how much is computed at once. */
+export interface Results {
+  readonly tile: TileSizes;
+  readonly output: number; // address of [B, Hq, Sq, Dv]
+  readonly rowMax: number; // of [B, Hq, Sq]
+  readonly rowSum: number;
+}
+
+export function callSizes({ inputs }: KernelCall, { query, key, value }: CallTensors): CallSizes {
+  const [B, Hq, Sq, D] = query.shape;
+  const { stored } = inputs;
+  if (!stored) {
+    return { B, Hq, Hkv: key!.shape[1], Sq, Skv: key!.shape[2], D, Dv: value!.shape[3] };
+  }
+  return { B, Hq, Hkv: stored.heads, Sq, Skv: Math.max(0, ...stored.lengths), D, Dv: stored.valueSize };
+}
+
+/** @returns the address of a `Call` */
+export function callOnHeap(
+  blocks: HeapBlocks,
+  call: KernelCall,
+  tensors: CallTensors,
+  { tile, output, rowMax, rowSum }: Results,
+): number {
+  const sizes = callSizes(call, tensors);
+  const { B, Hq, Hkv, Sq } = sizes;
+  const { plan } = call;
+  const { sinkLogits } = tensors;
+  const [planB, planH, , planWidth] = plan.shape;
+  const softcap = call.softcap ?? 0;
+  const written = {
+    ...sizes,
+    G: Hq / Hkv,
+    queriesPerTile: queriesPerTile(tile.rows, Hq / Hkv, Sq),
+    keysPerTile: Math.ceil(tile.keys / 4) * 4, // a block of the products
+    query: addressOnHeap(tensors.query),
+    ...{ output, rowMax, rowSum },
+    scale: call.scale,
+    queryFactor: softcap === 0 ? call.scale : call.scale / softcap,
+    softcap,
+    ...storedRows(blocks, call, tensors),
+    spans: blocks.write(plan.spans),
+    ...{ planB, planH, planWidth },
+    ...biasOf(tensors.bias),
+    dense: plan.dense.length > 0 ? blocks.writeAll('Dense', plan.dense.map(denseOf)) : 0,
+    denseCount: plan.dense.length,
+    sinkLogits: sinkLogits ? addressOnHeap(sinkLogits) : 0,
+    ...dropoutOf(call),
+    queryOrder: blocks.write(startsOf(call.order.query, B)),
+    keyOrder: blocks.write(startsOf(call.order.key, B)),
+    ...tablesOnHeap(blocks, call, tensors, sizes),
+  };
+  return blocks.writeAll('Call', [written]);
+}
+
+/** Some queries of all heads that share keys; whole panels of eight where there are as many. */
+function queriesPerTile(rows: number, G: number, Sq: number): number {
+  const most = Math.max(1, Math.floor(rows / G));
+  return Math.max(1, Math.min(Sq, most > 8 ? most - (most % 8) : most));
+}
+
+/** Numbers from one place to the next along each axis: 0 where an axis of size 1 serves all. */
+function strides([B, H, Q, K]: readonly [number, number, number, number]) {
+  return {
+    b: B === 1 ? 0 : H * Q * K,
+    h: H === 1 ? 0 : Q * K,
+    q: Q === 1 ? 0 : K,
+    k: K === 1 ? 0 : 1,
+  };
+}
+
+function biasOf(bias: tf.Tensor4D | undefined) {
+  if (!bias) return { bias: 0, biasB: 0, biasH: 0, biasQ: 0, biasK: 0 };
+  const { b, h, q, k } = strides(bias.shape);
+  return { bias: addressOnHeap(bias), biasB: b, biasH: h, biasQ: q, biasK: k };
+}
+
+function denseOf(mask: tf.Tensor4D) {
+  const { b, h, q, k } = strides(mask.shape);
+  const size = mask.dtype === 'bool' ? 1 : 4;
+  return { data: addressOnHeap(mask), size, strideB: b, strideH: h, strideQ: q, strideK: k };
+}
+
+function dropoutOf({ dropout }: KernelCall) {
+  if (!dropout || dropout.rate === 0) return { dropoutThreshold: 0, dropoutKept: 1, dropoutSeed: 0 };
+  const { rate, seed } = dropout;
+  return {
+    dropoutThreshold: Math.min(2 ** 32 - 1, Math.ceil(rate * 2 ** 32)) | 0,
+    dropoutKept: 1 / (1 - rate),
+    dropoutSeed: seed | 0,
+  };
+}
+
+/** The token order of the first row of each batch entry. */
+function startsOf(order: KernelCall['order']['query'], B: number): Int32Array {
+  const start = 'start' in order ? order.start : [...order.each];
+  return Int32Array.from({ length: B }, (_, b) => start[start.length === 1 ? 0 : b]!);
+}
+
+/** Runs of rows in token order, for each batch entry. */
+function storedRows(blocks: HeapBlocks, { inputs }: KernelCall, { query, key, value }: CallTensors) {
+  const { stored } = inputs;
+  const parts = stored?.parts ?? [partOf(key!, value!)];
+  const addresses = parts.map((part) => {
+    const [keyAt, valueAt] = [part.key, part.value].map((rows) =>
+      blocks.writeAll('Matrix', [matrixOf(rows)]),
+    );
+    return blocks.writeAll('Part', [{ key: keyAt!, value: valueAt!, headStride: part.headStride }]);
+  });
+  const runs: { token: number; count: number; row: number; part: number }[] = [];
+  const runsOf = new Int32Array(query.shape[0] * 2);
+  for (let b = 0; b < query.shape[0]; b++) {
+    const first = runs.length;
+    let token = 0;
+    parts.forEach((part, n) => {
+      const found = part.runs(b);
+      for (let r = 0; r < found.length; r += 2) {
+        const [row, count] = [found[r]!, found[r + 1]!];
+        runs.push({ token, count, row, part: addresses[n]! });
+        token += count;
+      }
+    });
+    runsOf.set([first, runs.length - first], b * 2);
+  }
+  return { runs: blocks.writeAll('Run', runs), runsOf: blocks.write(runsOf) };
+}
+
+/** Tensors [B, H, S, N] are storage of one piece. */
+function partOf(key: tf.Tensor4D, value: tf.Tensor4D) {
+  const [, H, S, D] = key.shape;
+  const rowsOf = (data: tf.Tensor, size: number) => ({
+    data: { dataId: data.dataId, shape: [0, size] },
+    first: 0,
+  });
+  return {
+    key: rowsOf(key, D),
+    value: rowsOf(value, value.shape[3]),
+    headStride: S,
+    runs: (b: number) => Int32Array.of(b * H * S, S),
+  };
+}
+
+type Rows = Pick<RowMatrix, 'first' | 'quantised'> & {
+  readonly data: { readonly dataId: object; readonly shape: readonly number[] };
+};
+
+function matrixOf({ data, first, quantised }: Rows) {
+  const { scale, zero } = quantised ?? {};
+  return {
+    data: addressOnHeap(data as tf.Tensor),
+    width: data.shape[1]! * 4,
+    first: first * 4,
+    bits: quantised?.bits ?? 32,
+    scale: scale ? addressOnHeap(scale) : 0,
+    zero: zero ? addressOnHeap(zero) : 0,
+    scaleColumns: scale?.shape[1] ?? 1,
+    rowsPerScale: quantised?.rowsPerScale ?? 1,
+  };
+}

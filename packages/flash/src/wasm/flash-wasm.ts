@@ -1,0 +1,82 @@
+// The fused kernel in WebAssembly, on the tensors of tfjs's wasm backend as they lie.
+import {
+  type AttentionKernel,
+  ConfigError,
+  callTensors,
+  given,
+  hasWasmHeap,
+  heapMemory,
+  type KernelCall,
+  secondOrder,
+} from '@polyhead/core';
+import * as tf from '@tensorflow/tfjs-core';
+import { type TileOptions, tileSizes } from '../tile-options';
+import { callSizes } from './call-on-heap';
+import { compileModule, enableRelaxedSimd, kernelIn, knowsRelaxedSimd, type SimdKind } from './kernel-module';
+import { logSumExpOf, runForward } from './run-forward';
+import { tapedAttention } from './taped-attention';
+
+export interface FlashWasmOptions extends TileOptions {
+  /**
+   * Relaxed SIMD, about a quarter faster. 'auto': where the engine knows it. false: never. true: switched on where the engine
+   * has it behind a flag, as Node 20 does; the flag holds for the whole process. Default: 'auto'.
+   */
+  readonly relaxedSimd?: 'auto' | boolean;
+}
+
+/**
+ * Attention on the heap of tfjs's wasm backend, tile by tile, with gradients: no array of Sq x Skv is ever made, and tensors
+ * and stored rows are read where they lie.
+ *
+ * @example attend(firstSupported([flashWasm(), composed]), { query, key, value }, { mask: causal() });
+ * @throws ConfigError for tiles that hold nothing
+ */
+export function flashWasm(options: FlashWasmOptions = {}): AttentionKernel {
+  const names = ['relaxedSimd', 'rowsPerTile', 'keysPerTile'] as const;
+  const { relaxedSimd = 'auto', ...tiles } = given('flashWasm', 'options', options, names);
+  if (relaxedSimd !== 'auto' && typeof relaxedSimd !== 'boolean') {
+    throw new ConfigError('flashWasm', "relaxedSimd must be 'auto', true or false", { relaxedSimd });
+  }
+  const tile = tileSizes('flashWasm', tiles);
+  let known: SimdKind | undefined;
+  const simdKind = () => {
+    known ??= chooseSimd(relaxedSimd);
+    return known;
+  };
+  return {
+    name: 'flashWasm',
+    prepare: () => compileModule(simdKind()),
+    unsupported: reasonsAgainst,
+    notes: () => [`${simdKind()} SIMD, one thread`],
+    run(call) {
+      const tensors = callTensors(call);
+      const asksLogSumExp = call.returns?.includes('logSumExp') ?? false;
+      const { B, Hq, Sq } = callSizes(call, tensors);
+      const runner = { kernel: kernelIn(heapMemory()!, simdKind()), tile };
+      if (call.gradientDepth > 0) return tapedAttention(runner, call, tensors, asksLogSumExp);
+      const { output, sums } = runForward(runner, call, tensors);
+      return {
+        output,
+        ...(asksLogSumExp && { logSumExp: tf.tensor3d(logSumExpOf(sums), [B, Hq, Sq]) }),
+      };
+    },
+  };
+}
+
+function chooseSimd(relaxedSimd: 'auto' | boolean): SimdKind {
+  if (relaxedSimd === true) enableRelaxedSimd();
+  return relaxedSimd !== false && knowsRelaxedSimd() ? 'relaxed' : 'plain';
+}
+
+function reasonsAgainst({ inputs, returns = [], gradientDepth }: KernelCall): string[] {
+  const rules: readonly (readonly [refuses: boolean, reason: string])[] = [
+    [!hasWasmHeap() || !heapMemory(), `backend "${tf.getBackend()}" has no heap that it could work on`],
+    [returns.includes('weights'), 'weights are an array of Sq x Skv, which this kernel never holds'],
+    [gradientDepth > 1, `a gradient of a gradient is not supported: ${secondOrder}`],
+    [
+      inputs.stored !== undefined && gradientDepth > 0,
+      'stored keys and values have no gradient: rows written in place would make it silently zero',
+    ],
+  ];
+  return rules.filter(([refuses]) => refuses).map(([, reason]) => reason);
+}

@@ -1,0 +1,134 @@
+// The gradient of a call on the heap of tfjs's wasm backend.
+import {
+  addressOnHeap,
+  type CallTensors,
+  emptyOnHeap,
+  floatsOnHeap,
+  heapMemory,
+  type KernelCall,
+} from '@polyhead/core';
+import type * as tf from '@tensorflow/tfjs-core';
+import { type CallSizes, callOnHeap, callSizes } from './call-on-heap';
+import { HeapBlocks } from './heap-blocks';
+import type { Runner } from './kernel-module';
+import type { RowSums } from './run-forward';
+
+/** What the forward pass has found. */
+export interface Found extends RowSums {
+  readonly output: Float32Array; // [B, Hq, Sq, Dv]
+}
+
+/** The gradient of each tensor that has one. */
+export type CallGradients = { readonly [name in keyof CallTensors]: tf.Tensor };
+
+/** @param given gradient of the output, and behind each row, where it was asked for, of its log-sum-exp: [B, Hq, Sq, Dv | Dv + 1] */
+export function runBackward(
+  runner: Runner,
+  call: KernelCall,
+  tensors: CallTensors,
+  { found, given }: { readonly found: Found; readonly given: tf.Tensor4D },
+): CallGradients {
+  const { kernel, tile } = runner;
+  const sizes = callSizes(call, tensors);
+  const gradients = emptyGradients(tensors);
+  const blocks = new HeapBlocks();
+  try {
+    const [rowMax, rowSum] = [blocks.write(found.rowMax), blocks.write(found.rowSum)];
+    const written = callOnHeap(blocks, call, tensors, { tile, output: 0, rowMax, rowSum });
+    const { B, Hq, Hkv, Sq, Skv, D, Dv } = sizes;
+    const delta = blocks.zeros(B * Hq * Sq);
+    const key = paddedRows(blocks, gradients.key!, B * Hkv * Skv, D);
+    const value = paddedRows(blocks, gradients.value!, B * Hkv * Skv, Dv);
+    const tables = tableGradients(blocks, gradients);
+    const into = {
+      output: blocks.write(found.output),
+      given: addressOnHeap(given),
+      givenWidth: given.shape[3],
+      query: addressOnHeap(gradients.query!),
+      key: key.address,
+      value: value.address,
+      bias: gradients.bias ? addressOnHeap(gradients.bias) : 0,
+      ...tables.addresses,
+      delta,
+    };
+    const room = blocks.take(kernel.roomBytes(written, true));
+    kernel.beginRoom(written, room, true);
+    kernel.backward(written, blocks.writeAll('Gradients', [into]), room, 0, B * Hkv);
+    key.finish();
+    value.finish();
+    tables.finish();
+    if (tensors.sinkLogits) {
+      const ofRows = { ...found, delta: blocks.floats(delta, B * Hq * Sq) };
+      floatsOnHeap(gradients.sinkLogits!).set(sinkGradients(sizes, tensors.sinkLogits.dataSync(), ofRows));
+    }
+    return gradients;
+  } finally {
+    blocks.release();
+  }
+}
+
+function emptyGradients(tensors: CallTensors): CallGradients {
+  const entries: readonly [string, tf.Tensor][] = Object.entries(tensors);
+  const zeros = entries.map(([name, { shape }]) => {
+    const gradient = emptyOnHeap(shape as tf.ShapeMap[tf.Rank]);
+    floatsOnHeap(gradient).fill(0);
+    return [name, gradient];
+  });
+  return Object.fromEntries(zeros) as unknown as CallGradients;
+}
+
+/** Rows that the kernel adds to are a multiple of eight numbers wide: the gradient itself, or room that is copied into it. */
+function paddedRows(blocks: HeapBlocks, gradient: tf.Tensor, rows: number, size: number) {
+  const width = Math.ceil(size / 8) * 8;
+  if (width === size) return { address: addressOnHeap(gradient), finish: () => {} };
+  const address = blocks.zeros(rows * width);
+  return {
+    address,
+    finish() {
+      const from = new Float32Array(heapMemory()!.buffer, address, rows * width);
+      const to = floatsOnHeap(gradient);
+      for (let r = 0; r < rows; r++) to.set(from.subarray(r * width, r * width + size), r * size);
+    },
+  };
+}
+
+/** Of tables: those of biases are summed in doubles. */
+function tableGradients(blocks: HeapBlocks, gradients: CallGradients) {
+  const { tableBias, tableKeys, tableKeysQuery, tableQueries, tableValues } = gradients;
+  const sums = tableBias ? blocks.zeros(tableBias.size * 2) : 0;
+  const [keys, queries, values] = [tableKeys, tableQueries, tableValues].map((gradient) =>
+    gradient
+      ? paddedRows(blocks, gradient, gradient.shape[0]! * gradient.shape[1]!, gradient.shape[2]!)
+      : { address: 0, finish: () => {} },
+  );
+  return {
+    addresses: {
+      biasTable: sums,
+      keyTable: keys!.address,
+      keyTableQuery: tableKeysQuery ? addressOnHeap(tableKeysQuery) : 0,
+      queryTable: queries!.address,
+      valueTable: values!.address,
+    },
+    finish() {
+      for (const rows of [keys!, queries!, values!]) rows.finish();
+      if (tableBias)
+        floatsOnHeap(tableBias).set(new Float64Array(heapMemory()!.buffer, sums, tableBias.size));
+    },
+  };
+}
+
+/** A sink takes part in every row of its head with the value 0. */
+function sinkGradients(
+  { B, Hq, Sq }: CallSizes,
+  sinkLogits: ArrayLike<number>,
+  { rowMax, rowSum, delta }: RowSums & { readonly delta: Float32Array },
+): Float32Array {
+  const sums = new Float64Array(Hq);
+  for (let n = 0; n < B * Hq * Sq; n++) {
+    const h = Math.floor(n / Sq) % Hq;
+    const sink = sinkLogits[h]!;
+    if (sink === -Infinity || delta[n] === 0) continue;
+    sums[h]! -= (Math.exp(sink - rowMax[n]!) / rowSum[n]!) * delta[n]!;
+  }
+  return Float32Array.from(sums);
+}

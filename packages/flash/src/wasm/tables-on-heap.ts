@@ -1,0 +1,84 @@
+// The tables of a position method, and the positions of rows, written down for the module.
+import {
+  addressOnHeap,
+  type CallTensors,
+  type DistanceIndex,
+  floatsOnHeap,
+  type KernelCall,
+  positionsOf,
+} from '@polyhead/core';
+import type * as tf from '@tensorflow/tfjs-core';
+import type { HeapBlocks } from './heap-blocks';
+
+const noTables = {
+  queryPositions: 0,
+  keyPositions: 0,
+  biasTable: 0,
+  biasTableHides: 0,
+  keyTable: 0,
+  keyTableQuery: 0,
+  queryTable: 0,
+  valueTable: 0,
+};
+
+export function tablesOnHeap(
+  blocks: HeapBlocks,
+  { relative, positions }: KernelCall,
+  tensors: CallTensors,
+  { B, Sq, Skv }: { readonly B: number; readonly Sq: number; readonly Skv: number },
+): typeof noTables {
+  const { tableBias, tableKeys, tableKeysQuery, tableQueries, tableValues } = tensors;
+  if (!(tableBias || tableKeys || tableQueries || tableValues)) return noTables;
+  const table = (
+    tensor: tf.Tensor2D | tf.Tensor3D | undefined,
+    found: { readonly index: DistanceIndex } | undefined,
+  ) => (tensor ? tableOnHeap(blocks, tensor, found!.index) : 0);
+  return {
+    queryPositions: blocks.write(eachPosition(positions.query, B, Sq)),
+    keyPositions: blocks.write(eachPosition(positions.key, B, Skv)),
+    biasTable: table(tableBias, relative?.bias),
+    biasTableHides: tableBias && floatsOnHeap(tableBias).includes(-Infinity) ? 1 : 0,
+    keyTable: table(tableKeys, relative?.keys),
+    keyTableQuery: tableKeysQuery ? addressOnHeap(tableKeysQuery) : 0,
+    queryTable: table(tableQueries, relative?.queries),
+    valueTable: table(tableValues, relative?.values),
+  };
+}
+
+/** Numbers of a row as they lie for the module: a multiple of eight, but one of a bias. */
+export function tableWidth({ rank, shape }: tf.Tensor): number {
+  return rank === 2 ? 1 : Math.ceil(shape[2]! / 8) * 8;
+}
+
+function tableOnHeap(
+  blocks: HeapBlocks,
+  tensor: tf.Tensor2D | tf.Tensor3D,
+  { from, rows }: DistanceIndex,
+): number {
+  const [H, R] = tensor.shape;
+  const width = tableWidth(tensor);
+  const written = {
+    rows: paddedRows(blocks, tensor, width),
+    ...{ R, width, from },
+    headStride: H === 1 ? 0 : R * width,
+    entries: rows ? blocks.write(rows) : 0,
+    entryCount: rows?.length ?? 0,
+  };
+  return blocks.writeAll('Table', [written]);
+}
+
+function paddedRows(blocks: HeapBlocks, tensor: tf.Tensor2D | tf.Tensor3D, width: number): number {
+  const size = tensor.shape[2] ?? 1;
+  if (width === size) return addressOnHeap(tensor);
+  const numbers = floatsOnHeap(tensor);
+  const padded = new Float32Array((numbers.length / size) * width);
+  for (let r = 0; r * size < numbers.length; r++)
+    padded.set(numbers.subarray(r * size, (r + 1) * size), r * width);
+  return blocks.write(padded);
+}
+
+function eachPosition(positions: KernelCall['positions']['query'], B: number, S: number): Int32Array {
+  const each = new Int32Array(B * S);
+  for (let b = 0; b < B; b++) each.set(positionsOf(positions, b, [0, S], S) as ArrayLike<number>, b * S);
+  return each;
+}
