@@ -1,2 +1,13 @@
+export { attentionStatistics, type StatisticsLook } from './attention-statistics';
 export { flash } from './flash';
+export type { StatisticResults, Statistics } from './gather-statistics';
+export type { LookedAt } from './looked-at';
 export { mergeAttention, type PartialAttention } from './merge-attention';
+export { exactWeights } from './statistics/exact-weights';
+export { type PoolOptions, pooledWeights } from './statistics/pooled-weights';
+export { rowEntropy } from './statistics/row-entropy';
+export { sinkMass } from './statistics/sink-mass';
+export type { Gathering, Statistic, StatisticScope } from './statistics/statistic';
+export { type TopKeys, topKeys } from './statistics/top-keys';
+export type { WeightTile } from './weight-tiles';
+export { withStatistics } from './with-statistics';

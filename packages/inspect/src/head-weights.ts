@@ -1,6 +1,7 @@
 // Attention weights on the host: what is drawn and measured here.
-import { ConfigError, given, ShapeError } from '@polyhead/core';
-import * as tf from '@tensorflow/tfjs-core';
+import { ConfigError, ShapeError } from '@polyhead/core';
+import type * as tf from '@tensorflow/tfjs-core';
+import { type EntryOptions, readEntry } from './read-entry';
 
 /** `heads[h][i][j]`: the weight, from 0 to 1, of key j for query i. One batch entry. */
 export type HeadWeights = readonly (readonly (readonly number[])[])[];
@@ -8,7 +9,7 @@ export type HeadWeights = readonly (readonly (readonly number[])[])[];
 /**
  * The weights of one batch entry, read from a tensor, which stays the caller's. Nothing else is left in memory.
  *
- * @param weights [B, H, Sq, Skv], as a layer gives them, or [H, Sq, Skv]
+ * @param weights [B, H, Sq, Skv], as a layer gives them, or [H, Sq, Skv]; a pooled map has blocks in place of tokens
  * @throws ShapeError for another rank, a disposed tensor, or a batch entry that is not there
  * @example
  * const { weights } = attention.apply({ query }, { returns: ['weights'] });
@@ -16,35 +17,9 @@ export type HeadWeights = readonly (readonly (readonly number[])[])[];
  */
 export async function readHeads(
   weights: tf.Tensor3D | tf.Tensor4D,
-  options: { readonly entry?: number } = {},
+  options: EntryOptions = {},
 ): Promise<HeadWeights> {
-  const { entry = 0 } = given('readHeads', 'options', options, ['entry']);
-  checkTensor(weights);
-  const [H, Sq, Skv] = weights.shape.slice(-3) as [number, number, number];
-  const batched = weights.rank === 4;
-  const B = batched ? weights.shape[0]! : 1;
-  if (!Number.isInteger(entry) || entry < 0 || entry >= B) {
-    throw new ShapeError('readHeads', 'entry must be one of the batch', { entry, weights });
-  }
-  const ofEntry = tf.tidy(() =>
-    tf.reshape(batched ? tf.slice(weights, [entry, 0, 0, 0], [1, H, Sq, Skv]) : weights, [H, Sq, Skv]),
-  );
-  try {
-    return (await ofEntry.array()) as number[][][];
-  } finally {
-    ofEntry.dispose();
-  }
-}
-
-function checkTensor(weights: tf.Tensor): void {
-  const where = 'readHeads';
-  if (!(weights instanceof tf.Tensor)) {
-    throw new ShapeError(where, 'weights must be a tensor; arrays are taken as they are', { weights });
-  }
-  if (weights.isDisposed) throw new ShapeError(where, 'weights must not be disposed', { weights });
-  if (weights.rank !== 3 && weights.rank !== 4) {
-    throw new ShapeError(where, 'weights must be [B, H, Sq, Skv] or [H, Sq, Skv]', { weights });
-  }
+  return (await readEntry('readHeads', ['weights', 'H, Sq, Skv'], weights, options)) as number[][][];
 }
 
 /** [H, Sq, Skv]. @throws ShapeError unless there is at least one head, and all rows are of one length */
@@ -73,6 +48,14 @@ export function largestOf(heads: HeadWeights): number {
     for (const weight of row) if (weight > largest && weight < Infinity) largest = weight;
   return largest;
 }
+
+/** Two digits of the largest weight, and never fewer than two decimals. */
+export function decimalsOf(largest: number): number {
+  return largest > 0 ? Math.max(2, 1 - Math.floor(Math.log10(largest))) : 2;
+}
+
+/** Smaller ones look all the same to two decimals, which is what a cell can hold. */
+export const fitsCell = (largest: number) => largest === 0 || largest >= 0.05;
 
 /** The tokens on the two axes of a map. */
 export interface MapTokens {

@@ -74,6 +74,46 @@ describe('svgHeadMaps', () => {
     expect(texts(svg)).toHaveLength(1 + 3 + 2 * 33 + 4);
   });
 
+  it('draws numbers beside the rows of each map, on a scale of their own', () => {
+    const beside = {
+      entropy: [
+        [0.5, 2],
+        [1, 0],
+      ],
+      '<mass>': [
+        [0.1, 0.2],
+        [0.3, 0.4],
+      ],
+    };
+    const svg = svgHeadMaps([map(2), map(2)], { queries: ['a', 'b'], beside });
+    checkXml(svg);
+    const [, second] = svg.split('>head 1<')[1]!.split('>head 2<');
+    expect(texts(`<text>${second}`).slice(6)).toEqual([
+      ...['0.00', '0.25', '0.50', '0.75'],
+      ...['entropy ≤ 2.00', '1.00', '0.00', '&#60;mass&#62; ≤ 0.40', '0.30', '0.40'],
+      ...['0.75', '0.38', '0.00', 'weight'],
+    ]);
+    const fillOf = (value: string) => svg.match(new RegExp(`fill="(#\\w+)"/><text[^>]*>${value}<`))![1];
+    expect(fillOf('2.00')).toBe(fillOf('0.40')); // the largest of each
+    expect(fillOf('2.00')).toBe(fillOf('0.75'));
+    const plain = svgHeadMaps([map(2), map(2)], { queries: ['a', 'b'] });
+    const widthOf = (text: string) => Number(text.match(/width="(\d+)"/)![1]);
+    expect(widthOf(svg)).toBeGreaterThanOrEqual(widthOf(plain) + 2 * 36);
+  });
+
+  it('shows numbers beside many tokens where the pointer rests', () => {
+    const beside = { entropy: [new Array<number>(33).fill(1.5)] };
+    const svg = svgHeadMaps([map(33)], { queries: tokens(33), beside });
+    checkXml(svg);
+    expect(svg).toContain('<title>t32, entropy ≤ 1.50: 1.50</title>');
+  });
+
+  it('shows where the pointer rests what two decimals cannot tell apart', () => {
+    const svg = svgHeadMaps([[[0.004, 0.0012]]], { queries: ['a'], keys: ['b', 'c'] });
+    expect(svg).toContain('<title>a → c: 0.0012</title>');
+    expect(texts(svg)).toEqual(expect.arrayContaining(['0.0040', '0.0020', '0.0000']));
+  });
+
   it('shortens long tokens, so that maps keep their place', () => {
     const svg = svgHeadMaps([map(2)], { queries: ['x'.repeat(500), 'y'] });
     expect(texts(svg)).toContain(`${'x'.repeat(15)}…`);
@@ -92,6 +132,7 @@ describe('svgHeadMaps', () => {
     [[map(1)], undefined as never, /options must be an object/],
     [[map(1)], { queries: ['a'], colums: 2 } as never, /unknown +\[colums\]/],
     [[map(1, 65_537)], { queries: ['a'], keys: [] }, /at most 65536 cells, 256 · 256[\s\S]*\[1, 65537\]/],
+    [[map(1)], { queries: ['a'], beside: { x: [[1, 2]] } }, /x must have a number for each row of each head/],
     [[map(1)], { queries: ['a'], columns: 0 }, /columns must be a whole number above 0/],
   ])('refuses what does not fit: %#', (heads, options, message) => {
     expect(() => svgHeadMaps(heads, options)).toThrow(message);

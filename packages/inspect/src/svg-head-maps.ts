@@ -1,7 +1,16 @@
 // Attention maps as one SVG picture: queries down, keys across, heads side by side, one colour scale for all.
 import { ConfigError, checkSizes, given } from '@polyhead/core';
 import { colorOf } from './color-scale';
-import { checkTokens, type HeadWeights, headsShape, largestOf, type MapTokens } from './head-weights';
+import {
+  checkTokens,
+  decimalsOf,
+  fitsCell,
+  type HeadWeights,
+  headsShape,
+  largestOf,
+  type MapTokens,
+} from './head-weights';
+import { type Beside, checkBeside, type RowValues } from './row-values';
 import { element, escapeXml, label } from './svg';
 import { columnsOf, printable } from './token-label';
 
@@ -10,6 +19,8 @@ export interface SvgMapOptions extends MapTokens {
   readonly title?: string;
   /** Heads beside each other. Default: 4. */
   readonly columns?: number;
+  /** A column of numbers beside each map for each name, on a colour scale of its own: [H, Sq]. */
+  readonly beside?: Beside;
 }
 
 interface Layout {
@@ -19,6 +30,7 @@ interface Layout {
   readonly largest: number;
   readonly queryLabels: readonly string[];
   readonly keyLabels: readonly string[];
+  readonly beside: readonly BesideColumn[];
   /** From a panel's corner to that of its map. */
   readonly left: number;
   readonly top: number;
@@ -26,10 +38,18 @@ interface Layout {
   readonly panelHeight: number;
 }
 
+interface BesideColumn {
+  readonly values: RowValues;
+  readonly name: string;
+  readonly largest: number;
+  readonly left: number; // from that of the map
+}
+
 const valueCell = 36; // holds two decimals
 const plainCell = 14;
 const maxValues = 32; // tokens on an axis with values in their cells
 const maxCells = 256 * 256; // of a head: pictures of more are too large to open
+const besideGap = 6;
 const maxLabel = 16;
 const fontSize = 12;
 const titleSize = 16;
@@ -53,12 +73,14 @@ const font = 'ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace';
  */
 export function svgHeadMaps(heads: HeadWeights, options: SvgMapOptions): string {
   const where = 'svgHeadMaps';
-  const asked = given(where, 'options', options, ['queries', 'keys', 'title', 'columns']) as SvgMapOptions;
-  const { title = 'Attention weights', columns = 4 } = asked;
+  const known = ['queries', 'keys', 'title', 'columns', 'beside'] as const;
+  const asked = given(where, 'options', options, known) as SvgMapOptions;
+  const { title = 'Attention weights', columns = 4, beside = {} } = asked;
   const shape = headsShape(where, heads);
   checkCells(where, shape);
   checkTokens(where, asked, shape);
   checkSizes(where, { columns });
+  checkBeside(where, beside, shape);
   if (typeof title !== 'string') throw new ConfigError(where, 'title must be a string', { title });
   const layout = layoutOf(heads, asked);
   const perRow = Math.min(columns, heads.length);
@@ -66,10 +88,10 @@ export function svgHeadMaps(heads: HeadWeights, options: SvgMapOptions): string 
   const width =
     2 * margin + Math.max(mapsWidth + barArea, (titleSize / fontSize) * widest([printable(title)]));
   const height = 2 * margin + titleHeight + Math.ceil(heads.length / perRow) * layout.panelHeight;
-  const panels = heads.map((rows, h) => {
+  const panels = heads.map((_, h) => {
     const x = margin + (h % perRow) * layout.panelWidth;
     const y = margin + titleHeight + Math.floor(h / perRow) * layout.panelHeight;
-    return moved(x, y, panel(rows, `head ${h + 1}`, layout));
+    return moved(x, y, panel(heads, h, layout));
   });
   const heading = label(title, {
     x: margin,
@@ -99,21 +121,32 @@ function checkCells(where: string, [, Sq, Skv]: readonly [number, number, number
   });
 }
 
-function layoutOf(heads: HeadWeights, { queries, keys = queries }: MapTokens): Layout {
-  const cell = Math.max(queries.length, keys.length) <= maxValues ? valueCell : plainCell;
+function layoutOf(heads: HeadWeights, { queries, keys = queries, beside = {} }: SvgMapOptions): Layout {
+  const largest = largestOf(heads);
+  const showsValues = Math.max(queries.length, keys.length) <= maxValues && fitsCell(largest);
+  const cell = showsValues ? valueCell : plainCell;
   const [queryLabels, keyLabels] = [queries, keys].map((tokens) => tokens.map(shorten));
   const left = axisName + widest(queryLabels!) + 6;
+  const columns = Object.entries(beside).map(([name, values], n) => ({
+    values,
+    name: `${shorten(name)} ≤ ${largestOf([values]).toFixed(2)}`,
+    largest: largestOf([values]),
+    left: keys.length * cell + besideGap + n * (cell + besideGap),
+  }));
+  const mapWidth = keys.length * cell + columns.length * (cell + besideGap);
+  const labels = [...keyLabels!, ...columns.map(({ name }) => name)];
   return {
     rows: queries.length,
     keys: keys.length,
     cell,
-    largest: largestOf(heads),
+    largest,
     queryLabels: queryLabels!,
     keyLabels: keyLabels!,
+    beside: columns,
     left,
     top: headTitle,
-    panelWidth: left + Math.max(keys.length * cell, 8 * columnWidth) + margin,
-    panelHeight: headTitle + queries.length * cell + 6 + widest(keyLabels!) + axisName + margin,
+    panelWidth: left + Math.max(mapWidth, 8 * columnWidth) + margin,
+    panelHeight: headTitle + queries.length * cell + 6 + widest(labels) + axisName + margin,
   };
 }
 
@@ -128,40 +161,56 @@ function widest(labels: readonly string[]): number {
   return columnWidth * labels.reduce((most, text) => Math.max(most, columns(text)), 1);
 }
 
-/** One head: its title, the names and tokens of both axes, and the cells. */
-function panel(rows: HeadWeights[number], title: string, layout: Layout): string {
-  const { cell, keys, left, top, queryLabels, keyLabels } = layout;
-  const bottom = top + rows.length * cell;
+/** One head: its title, the names and tokens of both axes, the cells, and what stands beside them. */
+function panel(heads: HeadWeights, h: number, layout: Layout): string {
+  const { cell, keys, left, top, queryLabels, keyLabels, largest, beside } = layout;
+  const bottom = top + layout.rows * cell;
   const middle = { 'text-anchor': 'middle', 'font-style': 'italic' };
   const turned = (x: number, y: number) => ({ transform: `translate(${fixed(x)} ${fixed(y)}) rotate(-90)` });
-  const beside = (i: number) => ({ x: left - 6, y: top + (i + 0.5) * cell, ...toTheEnd });
-  const below = (j: number) => ({ ...turned(left + (j + 0.5) * cell, bottom + 6), ...toTheEnd });
+  const at = (i: number) => ({ x: left - 6, y: top + (i + 0.5) * cell, ...toTheEnd });
+  const below = (x: number) => ({ ...turned(left + x + 0.5 * cell, bottom + 6), ...toTheEnd });
+  const ofPair = (i: number, j: number) => `${queryLabels[i]} → ${keyLabels[j]}`;
+  const columns = beside.flatMap((column) => {
+    const rows = column.values[h]!.map((value) => [value]);
+    const nameOf = (i: number) => `${queryLabels[i]}, ${column.name}`;
+    const drawn = grid({ rows, largest: column.largest, nameOf }, cell);
+    return [label(column.name, below(column.left)), moved(left + column.left, top, drawn)];
+  });
   return [
-    label(title, { x: left, y: top - 8, 'font-weight': 'bold' }),
+    label(`head ${h + 1}`, { x: left, y: top - 8, 'font-weight': 'bold' }),
     label('queries', { ...turned(fontSize, (top + bottom) / 2), ...middle }),
     label('keys', { x: left + (keys * cell) / 2, y: layout.panelHeight - margin - 4, ...middle }),
-    ...queryLabels.map((text, i) => label(text, beside(i))),
-    ...keyLabels.map((text, j) => label(text, below(j))),
-    moved(left, top, cells(rows, layout)),
+    ...queryLabels.map((text, i) => label(text, at(i))),
+    ...keyLabels.map((text, j) => label(text, below(j * cell))),
+    moved(left, top, grid({ rows: heads[h]!, largest, nameOf: ofPair }, cell)),
+    ...columns,
   ].join('\n');
 }
 
 const toTheEnd = { 'text-anchor': 'end', 'dominant-baseline': 'central' };
 
-function cells(rows: HeadWeights[number], { cell, keys, largest, ...layout }: Layout): string {
+interface Grid {
+  readonly rows: readonly (readonly number[])[];
+  readonly largest: number;
+  /** What a cell is, shown where the pointer rests. */
+  nameOf(i: number, j: number): string;
+}
+
+function grid({ rows, largest, nameOf }: Grid, cell: number): string {
   const drawn = rows.flatMap((row, i) =>
-    row.map((weight, j) => {
-      const { fill, text } = colorOf(largest > 0 ? weight / largest : weight);
+    row.map((value, j) => {
+      const { fill, text } = colorOf(largest > 0 ? value / largest : value);
       const square = { x: j * cell, y: i * cell, width: cell, height: cell, fill };
       if (cell !== valueCell) {
-        const hint = `${layout.queryLabels[i]} → ${layout.keyLabels[j]}: ${weight.toFixed(2)}`;
+        const hint = `${nameOf(i, j)}: ${value.toFixed(decimalsOf(largest))}`;
         return element('rect', square, element('title', {}, escapeXml(hint)));
       }
       const centre = { x: (j + 0.5) * cell, y: (i + 0.5) * cell, fill: text };
-      return element('rect', square) + label(weight.toFixed(2), centre);
+      return element('rect', square) + label(value.toFixed(2), centre);
     }),
   );
-  const frame = { width: keys * cell, height: layout.rows * cell, fill: 'none', stroke: '#888888' };
+  const size = { width: rows[0]!.length * cell, height: rows.length * cell };
+  const frame = { ...size, fill: 'none', stroke: '#888888' };
   const centred = { 'font-size': 11, 'text-anchor': 'middle', 'dominant-baseline': 'central' };
   return element('g', centred, drawn.join('')) + element('rect', frame);
 }
@@ -175,7 +224,7 @@ function colorBar({ rows, cell, largest }: Layout): string {
     return element('rect', { y: n * step, width: barWidth, height: step + 0.5, fill });
   });
   const ticks = [1, 0.5, 0].map((share) =>
-    label((share * largest).toFixed(2), {
+    label((share * largest).toFixed(decimalsOf(largest)), {
       x: barWidth + 6,
       y: (1 - share) * height,
       'dominant-baseline': 'central',

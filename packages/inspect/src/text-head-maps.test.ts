@@ -86,7 +86,49 @@ describe('textHeadMaps', () => {
     for (const line of lines.slice(0, -1)) expect([...line].length).toBeLessThanOrEqual(90);
   });
 
+  it('writes numbers beside the rows of each map', () => {
+    const beside = {
+      entropy: [
+        [0.688, 12.34],
+        [Number.NaN, 0],
+      ],
+      'sink 😀': [
+        [0.25, 1],
+        [99999, -1.5],
+      ],
+    };
+    const { lines } = textHeadMaps([twoTokens, twoTokens], { queries: ['on', 'a'], width: 40, beside });
+    expect(lines).toEqual([
+      '   head 1          head 2',
+      '         e               e',
+      '         n    s          n    s',
+      '         t    i          t    i',
+      '         r    n          r    n',
+      '         o    k          o    k',
+      '    o    p          o    p',
+      '    n a  y    ?     n a  y    ?',
+      'on ▓▓▓▓ 0.69 0.25  ▓▓▓▓  NaN ####',
+      ' a   ██ 12.3 1.00    ██ 0.00 -1.5',
+      '',
+      'weight from ░ .05  ▒ .20  ▓ .39  █ .69',
+    ]);
+  });
+
+  it('leaves room for the numbers beside', () => {
+    const beside = { entropy: [new Array<number>(30).fill(1)] };
+    const { lines, drawn } = textHeadMaps([uniform(30)], { queries: labels(30), width: 24, beside });
+    expect(drawn).toEqual({ queries: 15, keys: 15 });
+    for (const line of lines.slice(0, -1)) expect([...line].length).toBeLessThanOrEqual(24);
+  });
+
+  it('shows only the shade of weights that two decimals cannot tell apart, and says how small they are', () => {
+    const pooled = [[[0.004, 0.0012]]];
+    const { lines } = textHeadMaps(pooled, { queries: ['a'], keys: ['b', 'c'], width: 80 });
+    expect(lines.slice(2)).toEqual(['a ██▒▒', '', 'weight from ░ .0002  ▒ .0008  ▓ .0016  █ .0028']);
+  });
+
   it.each([
+    [{ queries: ['a', 'b'], width: 80, beside: { x: [[1]] } }, /x must have a number for each row/],
     [{ queries: ['a'], width: 80 }, /there must be a token for each query and for each key[\s\S]*queries +1/],
     [{ queries: ['a', 'b'], keys: ['a'], width: 80 }, /tokens of keys +1/],
     [undefined as never, /options must be an object/],

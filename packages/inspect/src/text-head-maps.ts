@@ -1,6 +1,15 @@
 // Attention maps as text: queries down, keys across, one map a head, as many beside each other as the width holds.
 import { checkSizes, given } from '@polyhead/core';
-import { checkTokens, type HeadWeights, headsShape, largestOf, type MapTokens } from './head-weights';
+import {
+  checkTokens,
+  decimalsOf,
+  fitsCell,
+  type HeadWeights,
+  headsShape,
+  largestOf,
+  type MapTokens,
+} from './head-weights';
+import { type Beside, checkBeside } from './row-values';
 import { narrowLetters } from './token-label';
 
 export interface TextMapOptions extends MapTokens {
@@ -8,6 +17,8 @@ export interface TextMapOptions extends MapTokens {
   readonly width: number;
   /** 256-colour backgrounds; without it block characters. Default: false. */
   readonly color?: boolean;
+  /** A column of numbers beside each map for each name: [H, Sq]. */
+  readonly beside?: Beside;
 }
 
 export interface TextMaps {
@@ -21,6 +32,7 @@ interface Layout {
   readonly cell: number; // columns a weight: 4 shows its value, 2 and 1 only its shade
   readonly keys: number;
   readonly labelWidth: number;
+  readonly beside: readonly string[];
 }
 
 /** A weight's level counts the steps it reaches; steps are shares of the largest weight shown. */
@@ -31,6 +43,7 @@ const foregrounds = [248, 255, 255, 16, 16];
 const maxLabel = 10;
 const maxDrawn = 40;
 const gap = 2;
+const besideWidth = 5; // a space and four columns
 
 /**
  * Maps of all heads, with the weights to two decimals where they fit the width. Letters that are not one column wide
@@ -43,12 +56,15 @@ const gap = 2;
  */
 export function textHeadMaps(heads: HeadWeights, options: TextMapOptions): TextMaps {
   const where = 'textHeadMaps';
-  const asked = given(where, 'options', options, ['queries', 'keys', 'width', 'color']) as TextMapOptions;
-  const { queries, keys = queries, width, color = false } = asked;
-  checkTokens(where, asked, headsShape(where, heads));
+  const known = ['queries', 'keys', 'width', 'color', 'beside'] as const;
+  const asked = given(where, 'options', options, known) as TextMapOptions;
+  const { queries, keys = queries, width, color = false, beside = {} } = asked;
+  const shape = headsShape(where, heads);
+  checkTokens(where, asked, shape);
   checkSizes(where, { width });
+  checkBeside(where, beside, shape);
   const [queryLabels, keyLabels] = [queries, keys].map((tokens) => tokens.map(labelOf));
-  const layout = chooseLayout(queryLabels!, keys.length, { heads: heads.length, width });
+  const layout = chooseLayout(queryLabels!, keys.length, { heads, width, beside });
   // Self-attention has the same tokens on both axes, also where not all are drawn.
   const drawn = {
     queries: asked.keys ? Math.min(queries.length, maxDrawn) : layout.keys,
@@ -59,13 +75,16 @@ export function textHeadMaps(heads: HeadWeights, options: TextMapOptions): TextM
   const lines: string[] = [];
   for (let first = 0; first < heads.length; first += layout.perRow) {
     const maps = visible.slice(first, first + layout.perRow);
-    const mapWidth = layout.keys * layout.cell;
+    const mapWidth = layout.keys * layout.cell + besideWidth * layout.beside.length;
     const titles = maps.map((_, i) => `head ${first + i + 1}`.slice(0, mapWidth).padEnd(mapWidth));
     lines.push(joinMaps('', titles, layout), ...keyLines(keyLabels!, maps.length, layout));
     for (const [i, label] of queryLabels!.slice(0, drawn.queries).entries()) {
-      const cells = maps.map((map) =>
-        map[i]!.map((weight) => drawCell(weight, largest, layout.cell, color)).join(''),
-      );
+      const cells = maps.map((map, n) => {
+        const drawnCells = map[i]!.map((weight) => drawCell(weight, largest, layout.cell, color));
+        return [...drawnCells, ...layout.beside.map((name) => inFive(beside[name]![first + n]![i]!))].join(
+          '',
+        );
+      });
       lines.push(joinMaps(label, cells, layout));
     }
     lines.push('');
@@ -79,34 +98,45 @@ const labelOf = (token: string) => narrowLetters(token).slice(0, maxLabel).join(
 function chooseLayout(
   queryLabels: readonly string[],
   tokens: number,
-  { heads, width }: { readonly heads: number; readonly width: number },
+  {
+    heads,
+    width,
+    beside,
+  }: Required<Pick<TextMapOptions, 'width' | 'beside'>> & { readonly heads: HeadWeights },
 ): Layout {
   const labelWidth = queryLabels.reduce((most, label) => Math.max(most, [...label].length), 0);
   const keys = Math.min(tokens, maxDrawn);
+  const names = Object.keys(beside);
+  const widths = fitsCell(largestOf(heads)) ? [4, 2] : [2];
   const candidates = [4, 2, 1].flatMap((perRow) =>
-    [4, 2].map((cell) => ({ perRow: Math.min(perRow, heads), cell })),
+    widths.map((cell) => ({ perRow: Math.min(perRow, heads.length), cell })),
   );
+  const left = width - labelWidth - 1;
+  const ofNames = names.length * besideWidth;
   const fits = ({ perRow, cell }: { perRow: number; cell: number }) =>
-    labelWidth + 1 + perRow * keys * cell + (perRow - 1) * gap <= width;
-  const found = candidates.find(fits);
-  if (found) return { ...found, keys, labelWidth };
-  return { perRow: 1, cell: 1, keys: Math.max(1, Math.min(keys, width - labelWidth - 1)), labelWidth };
+    perRow * (keys * cell + ofNames) + (perRow - 1) * gap <= left;
+  const found = candidates.find(fits) ?? { perRow: 1, cell: 1 };
+  const drawn = found.cell === 1 ? Math.max(1, Math.min(keys, left - ofNames)) : keys;
+  return { ...found, keys: drawn, labelWidth, beside: names };
 }
 
 function joinMaps(label: string, maps: readonly string[], { labelWidth }: Layout): string {
   return `${label.padStart(labelWidth)} ${maps.join(' '.repeat(gap))}`.trimEnd();
 }
 
-/** The keys' labels written downwards, each over its column. */
+/** The keys' labels, and what stands beside the map, written downwards, each over its column. */
 function keyLines(labels: readonly string[], maps: number, layout: Layout): string[] {
-  const letters = labels.slice(0, layout.keys).map((label) => [...label]);
-  const height = Math.max(...letters.map((label) => label.length));
+  const { keys, cell, beside } = layout;
+  const columns = [
+    ...labels.slice(0, keys).map((label) => ({ label, width: cell })),
+    ...beside.map((name) => ({ label: labelOf(name), width: besideWidth })),
+  ].map(({ label, width }) => ({ letters: [...label], width }));
+  const height = Math.max(...columns.map(({ letters }) => letters.length));
   return Array.from({ length: height }, (_, line) => {
-    const columns = letters.map((label) =>
-      (label[line - height + label.length] ?? ' ').padStart((layout.cell >> 1) + 1),
+    const map = columns.map(({ letters, width }) =>
+      (letters[line - height + letters.length] ?? ' ').padStart((width >> 1) + 1).padEnd(width),
     );
-    const map = columns.map((column) => column.padEnd(layout.cell)).join('');
-    return joinMaps('', new Array(maps).fill(map), layout);
+    return joinMaps('', new Array(maps).fill(map.join('')), layout);
   });
 }
 
@@ -126,8 +156,14 @@ function twoDecimals(weight: number): string {
   return weight >= 0.995 ? weight.toFixed(1) : weight.toFixed(2).slice(1);
 }
 
+/** A space, and a number in four columns: `3.91`, `12.5`; `####` where it is too long. */
+function inFive(value: number): string {
+  const texts = [2, 1, 0].map((digits) => value.toFixed(digits));
+  return (texts.find((text) => text.length <= 4) ?? '####').padStart(besideWidth);
+}
+
 function legend(largest: number, color: boolean): string {
-  const bounds = steps.map((step) => (step * largest).toFixed(2).replace(/^0/, ''));
+  const bounds = steps.map((step) => (step * largest).toFixed(decimalsOf(largest)).replace(/^0/, ''));
   const swatches = steps.map((step, i) => `${drawCell(step * largest, largest, 1, color)} ${bounds[i]}`);
   return `weight from ${swatches.join('  ')}`;
 }
