@@ -74,7 +74,7 @@ function refuse(where: string, call: KernelCall): void {
     });
   }
   const reasons = [
-    ...weightSource.unsupported(call),
+    ...weightSource().unsupported(),
     ...(call.gradientDepth > 0 ? ['statistics have no gradient: it would silently be zero'] : []),
   ];
   if (reasons.length === 0) return;

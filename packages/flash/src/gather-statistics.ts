@@ -4,6 +4,7 @@ import type * as tf from '@tensorflow/tfjs-core';
 import { cpuWeights } from './cpu/cpu-weights';
 import { ofRowsLookedAt, placeOf } from './looked-at';
 import type { Gathering, Statistic, StatisticScope } from './statistics/statistic';
+import { wasmWeights } from './wasm/wasm-weights';
 import type { WeightSource } from './weight-tiles';
 
 /** By the names that their results shall have. */
@@ -13,7 +14,10 @@ export type StatisticResults<S extends Statistics> = {
   readonly [name in keyof S]: S[name] extends Statistic<infer Result> ? Result : never;
 };
 
-export const weightSource: WeightSource = cpuWeights;
+/** Where the weights of a call come from on the current backend. */
+export function weightSource(): WeightSource {
+  return wasmWeights.unsupported().length === 0 ? wasmWeights : cpuWeights;
+}
 
 /** @throws ConfigError for what holds no statistic, or something else */
 export function checkStatistics(where: string, statistics: Statistics): void {
@@ -43,7 +47,7 @@ export function gatherStatistics<S extends Statistics>(
 ): StatisticResults<S> {
   const gatherings = Object.values(statistics).map((statistic) => statistic.begin(scope));
   const region = { heads: scope.heads, rows: scope.rows, columns: columnsOf(gatherings, scope) };
-  const weights = weightSource.open(call);
+  const weights = weightSource().open(call);
   const logSumExps = logSumExp ? Float64Array.from(logSumExp.dataSync()) : weights.logSumExp(region);
   if (region.columns[0] < region.columns[1]) {
     weights.visit(region, logSumExps, (tile) => {

@@ -1,5 +1,5 @@
 export { attentionStatistics, type StatisticsLook } from './attention-statistics';
-export { flash } from './flash';
+export { type FlashOptions, flash } from './flash';
 export type { StatisticResults, Statistics } from './gather-statistics';
 export type { LookedAt } from './looked-at';
 export { mergeAttention, type PartialAttention } from './merge-attention';

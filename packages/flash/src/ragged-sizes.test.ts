@@ -15,7 +15,7 @@ import { describe, expect, it } from 'vitest';
 import { fusedKernel } from './fixtures/fused-kernel';
 
 const lengths = [1, 2, 3, 5, 7, 17, 33, 65];
-const headSizes = [3, 8, 63, 64];
+const headSizes = [3, 8, 63, 64, 80, 128, 256];
 const tiles = [{ rowsPerTile: 4, keysPerTile: 4 }, { rowsPerTile: 16, keysPerTile: 16 }, {}];
 
 type Found = ReturnType<typeof attentionCase>;

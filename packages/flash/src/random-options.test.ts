@@ -24,8 +24,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { describe, it } from 'vitest';
 import { fusedKernel } from './fixtures/fused-kernel';
 
-const long = process.env.POLYHEAD_LONG !== undefined;
-const combinations = long ? 2_000 : 200;
+const combinations = Number(process.env.POLYHEAD_COMBINATIONS ?? 2_000);
 const perTest = 50;
 
 const masks = [

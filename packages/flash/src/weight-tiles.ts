@@ -27,7 +27,7 @@ export interface CallWeights {
 
 /** Where weights come from. */
 export interface WeightSource {
-  /** Why it cannot give those of this call; empty when it can. */
-  unsupported(call: KernelCall): readonly string[];
+  /** Why it cannot give those of calls on the current backend; empty when it can. */
+  unsupported(): readonly string[];
   open(call: KernelCall): CallWeights;
 }

@@ -36,7 +36,7 @@ export function withStatistics<S extends Statistics>(
   return {
     name: kernel.name,
     prepare: async () => kernel.prepare?.(),
-    unsupported: (call) => [...weightSource.unsupported(call), ...kernel.unsupported(withLogSumExp(call))],
+    unsupported: (call) => [...weightSource().unsupported(), ...kernel.unsupported(withLogSumExp(call))],
     notes: (call) => kernel.notes?.(withLogSumExp(call)) ?? [],
     worthwhile: (call) => kernel.worthwhile?.(withLogSumExp(call)) ?? true,
     run(call) {

@@ -1,5 +1,5 @@
 // A call written down for the module: see assembly/call.ts. Tensors stay where they are.
-import { addressOnHeap, type CallTensors, type KernelCall, type RowMatrix } from '@polyhead/core';
+import type { CallTensors, KernelCall, RowMatrix } from '@polyhead/core';
 import type * as tf from '@tensorflow/tfjs-core';
 import type { TileSizes } from '../tile-options';
 import type { HeapBlocks } from './heap-blocks';
@@ -18,6 +18,7 @@ export interface CallSizes {
 /** Where results go, and how much is computed at once. */
 export interface Results {
   readonly tile: TileSizes;
+  readonly scoresOnly?: boolean; // values, and what dropout does to weights, do not matter
   readonly output: number; // address of [B, Hq, Sq, Dv]
   readonly rowMax: number; // of [B, Hq, Sq]
   readonly rowSum: number;
@@ -37,20 +38,22 @@ export function callOnHeap(
   blocks: HeapBlocks,
   call: KernelCall,
   tensors: CallTensors,
-  { tile, output, rowMax, rowSum }: Results,
+  { tile, scoresOnly = false, output, rowMax, rowSum }: Results,
 ): number {
   const sizes = callSizes(call, tensors);
-  const { B, Hq, Hkv, Sq } = sizes;
+  const { B, Hq, Hkv } = sizes;
   const { plan } = call;
   const { sinkLogits } = tensors;
   const [planB, planH, , planWidth] = plan.shape;
   const softcap = call.softcap ?? 0;
+  const { queriesPerTile, keysPerTile } = tilesOf(tile, sizes);
+  const dense = plan.dense.map((mask) => denseOf(blocks, mask));
   const written = {
     ...sizes,
+    Dv: scoresOnly ? 0 : sizes.Dv,
     G: Hq / Hkv,
-    queriesPerTile: queriesPerTile(tile.rows, Hq / Hkv, Sq),
-    keysPerTile: Math.ceil(tile.keys / 4) * 4, // a block of the products
-    query: addressOnHeap(tensors.query),
+    ...{ queriesPerTile, keysPerTile },
+    query: blocks.addressOf(tensors.query),
     ...{ output, rowMax, rowSum },
     scale: call.scale,
     queryFactor: softcap === 0 ? call.scale : call.scale / softcap,
@@ -58,22 +61,26 @@ export function callOnHeap(
     ...storedRows(blocks, call, tensors),
     spans: blocks.write(plan.spans),
     ...{ planB, planH, planWidth },
-    ...biasOf(tensors.bias),
-    dense: plan.dense.length > 0 ? blocks.writeAll('Dense', plan.dense.map(denseOf)) : 0,
-    denseCount: plan.dense.length,
-    sinkLogits: sinkLogits ? addressOnHeap(sinkLogits) : 0,
-    ...dropoutOf(call),
+    ...biasOf(blocks, tensors.bias),
+    dense: dense.length > 0 ? blocks.writeAll('Dense', dense) : 0,
+    denseCount: dense.length,
+    sinkLogits: sinkLogits ? blocks.addressOf(sinkLogits) : 0,
+    ...dropoutOf(scoresOnly ? undefined : call.dropout),
     queryOrder: blocks.write(startsOf(call.order.query, B)),
     keyOrder: blocks.write(startsOf(call.order.key, B)),
     ...tablesOnHeap(blocks, call, tensors, sizes),
+    ...(scoresOnly && { valueTable: 0 }),
   };
   return blocks.writeAll('Call', [written]);
 }
 
-/** Some queries of all heads that share keys; whole panels of eight where there are as many. */
-function queriesPerTile(rows: number, G: number, Sq: number): number {
-  const most = Math.max(1, Math.floor(rows / G));
-  return Math.max(1, Math.min(Sq, most > 8 ? most - (most % 8) : most));
+/** Some queries of all heads that share keys, whole panels of eight where there are as many; and some keys. */
+export function tilesOf(tile: TileSizes, { Hq, Hkv, Sq }: CallSizes) {
+  const most = Math.max(1, Math.floor((tile.rows * Hkv) / Hq));
+  return {
+    queriesPerTile: Math.max(1, Math.min(Sq, most > 8 ? most - (most % 8) : most)),
+    keysPerTile: Math.ceil(tile.keys / 4) * 4, // a block of the products
+  };
 }
 
 /** Numbers from one place to the next along each axis: 0 where an axis of size 1 serves all. */
@@ -86,19 +93,19 @@ function strides([B, H, Q, K]: readonly [number, number, number, number]) {
   };
 }
 
-function biasOf(bias: tf.Tensor4D | undefined) {
+function biasOf(blocks: HeapBlocks, bias: tf.Tensor4D | undefined) {
   if (!bias) return { bias: 0, biasB: 0, biasH: 0, biasQ: 0, biasK: 0 };
   const { b, h, q, k } = strides(bias.shape);
-  return { bias: addressOnHeap(bias), biasB: b, biasH: h, biasQ: q, biasK: k };
+  return { bias: blocks.addressOf(bias), biasB: b, biasH: h, biasQ: q, biasK: k };
 }
 
-function denseOf(mask: tf.Tensor4D) {
+function denseOf(blocks: HeapBlocks, mask: tf.Tensor4D) {
   const { b, h, q, k } = strides(mask.shape);
   const size = mask.dtype === 'bool' ? 1 : 4;
-  return { data: addressOnHeap(mask), size, strideB: b, strideH: h, strideQ: q, strideK: k };
+  return { data: blocks.addressOf(mask), size, strideB: b, strideH: h, strideQ: q, strideK: k };
 }
 
-function dropoutOf({ dropout }: KernelCall) {
+function dropoutOf(dropout: KernelCall['dropout']) {
   if (!dropout || dropout.rate === 0) return { dropoutThreshold: 0, dropoutKept: 1, dropoutSeed: 0 };
   const { rate, seed } = dropout;
   return {
@@ -120,7 +127,7 @@ function storedRows(blocks: HeapBlocks, { inputs }: KernelCall, { query, key, va
   const parts = stored?.parts ?? [partOf(key!, value!)];
   const addresses = parts.map((part) => {
     const [keyAt, valueAt] = [part.key, part.value].map((rows) =>
-      blocks.writeAll('Matrix', [matrixOf(rows)]),
+      blocks.writeAll('Matrix', [matrixOf(blocks, rows)]),
     );
     return blocks.writeAll('Part', [{ key: keyAt!, value: valueAt!, headStride: part.headStride }]);
   });
@@ -144,32 +151,26 @@ function storedRows(blocks: HeapBlocks, { inputs }: KernelCall, { query, key, va
 
 /** Tensors [B, H, S, N] are storage of one piece. */
 function partOf(key: tf.Tensor4D, value: tf.Tensor4D) {
-  const [, H, S, D] = key.shape;
-  const rowsOf = (data: tf.Tensor, size: number) => ({
-    data: { dataId: data.dataId, shape: [0, size] },
-    first: 0,
-  });
+  const [, H, S] = key.shape;
   return {
-    key: rowsOf(key, D),
-    value: rowsOf(value, value.shape[3]),
+    key: { data: key, first: 0 },
+    value: { data: value, first: 0 },
     headStride: S,
     runs: (b: number) => Int32Array.of(b * H * S, S),
   };
 }
 
-type Rows = Pick<RowMatrix, 'first' | 'quantised'> & {
-  readonly data: { readonly dataId: object; readonly shape: readonly number[] };
-};
+type Rows = Pick<RowMatrix, 'first' | 'quantised'> & { readonly data: tf.Tensor };
 
-function matrixOf({ data, first, quantised }: Rows) {
+function matrixOf(blocks: HeapBlocks, { data, first, quantised }: Rows) {
   const { scale, zero } = quantised ?? {};
   return {
-    data: addressOnHeap(data as tf.Tensor),
-    width: data.shape[1]! * 4,
+    data: blocks.addressOf(data),
+    width: data.shape[data.rank - 1]! * 4,
     first: first * 4,
     bits: quantised?.bits ?? 32,
-    scale: scale ? addressOnHeap(scale) : 0,
-    zero: zero ? addressOnHeap(zero) : 0,
+    scale: scale ? blocks.addressOf(scale) : 0,
+    zero: zero ? blocks.addressOf(zero) : 0,
     scaleColumns: scale?.shape[1] ?? 1,
     rowsPerScale: quantised?.rowsPerScale ?? 1,
   };

@@ -4,7 +4,6 @@ import {
   ConfigError,
   callTensors,
   given,
-  hasWasmHeap,
   heapMemory,
   type KernelCall,
   secondOrder,
@@ -13,8 +12,11 @@ import * as tf from '@tensorflow/tfjs-core';
 import { type TileOptions, tileSizes } from '../tile-options';
 import { callSizes } from './call-on-heap';
 import { compileModule, enableRelaxedSimd, kernelIn, knowsRelaxedSimd, type SimdKind } from './kernel-module';
+import { reasonsWithoutHeap } from './reasons';
 import { logSumExpOf, runForward } from './run-forward';
 import { tapedAttention } from './taped-attention';
+import { ThreadPool } from './threads/thread-pool';
+import { forwardWork, noteOfThreads } from './threads/worth';
 
 export interface FlashWasmOptions extends TileOptions {
   /**
@@ -22,6 +24,11 @@ export interface FlashWasmOptions extends TileOptions {
    * has it behind a flag, as Node 20 does; the flag holds for the whole process. Default: 'auto'.
    */
   readonly relaxedSimd?: 'auto' | boolean;
+  /**
+   * How many threads compute, the caller's among them, from when `prepare` has been awaited until `dispose`; a small call has
+   * one. Where tfjs's memory is not shared, as in Node, tensors are copied at each call. Default: 1.
+   */
+  readonly threads?: number;
 }
 
 /**
@@ -29,13 +36,16 @@ export interface FlashWasmOptions extends TileOptions {
  * and stored rows are read where they lie.
  *
  * @example attend(firstSupported([flashWasm(), composed]), { query, key, value }, { mask: causal() });
- * @throws ConfigError for tiles that hold nothing
+ * @throws ConfigError for tiles that hold nothing, and for less than one thread
  */
 export function flashWasm(options: FlashWasmOptions = {}): AttentionKernel {
-  const names = ['relaxedSimd', 'rowsPerTile', 'keysPerTile'] as const;
-  const { relaxedSimd = 'auto', ...tiles } = given('flashWasm', 'options', options, names);
+  const names = ['relaxedSimd', 'threads', 'rowsPerTile', 'keysPerTile'] as const;
+  const { relaxedSimd = 'auto', threads = 1, ...tiles } = given('flashWasm', 'options', options, names);
   if (relaxedSimd !== 'auto' && typeof relaxedSimd !== 'boolean') {
     throw new ConfigError('flashWasm', "relaxedSimd must be 'auto', true or false", { relaxedSimd });
+  }
+  if (!Number.isInteger(threads) || threads < 1) {
+    throw new ConfigError('flashWasm', 'threads must be a whole number of at least 1', { threads });
   }
   const tile = tileSizes('flashWasm', tiles);
   let known: SimdKind | undefined;
@@ -43,16 +53,22 @@ export function flashWasm(options: FlashWasmOptions = {}): AttentionKernel {
     known ??= chooseSimd(relaxedSimd);
     return known;
   };
+  const pool = threads > 1 ? new ThreadPool(threads, simdKind) : undefined;
   return {
     name: 'flashWasm',
-    prepare: () => compileModule(simdKind()),
+    async prepare() {
+      await Promise.all([compileModule(simdKind(), false), pool?.start()]);
+    },
     unsupported: reasonsAgainst,
-    notes: () => [`${simdKind()} SIMD, one thread`],
+    notes(call) {
+      const threaded = pool && noteOfThreads(pool, forwardWork(call, callTensors(call), tile));
+      return [`${simdKind()} SIMD, ${threaded ?? 'one thread'}`];
+    },
     run(call) {
       const tensors = callTensors(call);
       const asksLogSumExp = call.returns?.includes('logSumExp') ?? false;
       const { B, Hq, Sq } = callSizes(call, tensors);
-      const runner = { kernel: kernelIn(heapMemory()!, simdKind()), tile };
+      const runner = { kernel: kernelIn(heapMemory()!, simdKind()), tile, pool };
       if (call.gradientDepth > 0) return tapedAttention(runner, call, tensors, asksLogSumExp);
       const { output, sums } = runForward(runner, call, tensors);
       return {
@@ -60,6 +76,7 @@ export function flashWasm(options: FlashWasmOptions = {}): AttentionKernel {
         ...(asksLogSumExp && { logSumExp: tf.tensor3d(logSumExpOf(sums), [B, Hq, Sq]) }),
       };
     },
+    dispose: () => pool?.end('the kernel is disposed'),
   };
 }
 
@@ -70,7 +87,6 @@ function chooseSimd(relaxedSimd: 'auto' | boolean): SimdKind {
 
 function reasonsAgainst({ inputs, returns = [], gradientDepth }: KernelCall): string[] {
   const rules: readonly (readonly [refuses: boolean, reason: string])[] = [
-    [!hasWasmHeap() || !heapMemory(), `backend "${tf.getBackend()}" has no heap that it could work on`],
     [returns.includes('weights'), 'weights are an array of Sq x Skv, which this kernel never holds'],
     [gradientDepth > 1, `a gradient of a gradient is not supported: ${secondOrder}`],
     [
@@ -78,5 +94,5 @@ function reasonsAgainst({ inputs, returns = [], gradientDepth }: KernelCall): st
       'stored keys and values have no gradient: rows written in place would make it silently zero',
     ],
   ];
-  return rules.filter(([refuses]) => refuses).map(([, reason]) => reason);
+  return [...reasonsWithoutHeap(), ...rules.filter(([refuses]) => refuses).map(([, reason]) => reason)];
 }

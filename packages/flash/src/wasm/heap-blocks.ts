@@ -1,11 +1,36 @@
-// What a call writes on the heap of the wasm backend beside its tensors, and gives back at its end.
-import { giveToHeap, heapMemory, takeFromHeap } from '@polyhead/core';
+// What a call writes beside its tensors, and where these lie: on the heap of the wasm backend. All is given back at its end.
+import { addressOnHeap, giveToHeap, heapMemory, takeFromHeap } from '@polyhead/core';
+import type * as tf from '@tensorflow/tfjs-core';
 import { structures } from './compiled';
 
 type Structures = typeof structures;
 
 export class HeapBlocks {
-  readonly #addresses: number[] = [];
+  #addresses: number[] = [];
+
+  get memory(): WebAssembly.Memory {
+    return heapMemory()!;
+  }
+
+  /** Where the numbers of a tensor lie. */
+  addressOf(tensor: tf.Tensor): number {
+    return addressOnHeap(tensor);
+  }
+
+  /** Where those of a result are to be written. */
+  resultAt(tensor: tf.Tensor): number {
+    return addressOnHeap(tensor);
+  }
+
+  /** Where those of a float32 result are to be added to zeros. */
+  sumsAt(tensor: tf.Tensor): number {
+    const address = this.resultAt(tensor);
+    this.floatsAt(address, tensor.size).fill(0);
+    return address;
+  }
+
+  /** Results are in their tensors from now on. */
+  finishResults(): void {}
 
   /** Bytes that may hold anything. */
   take(bytes: number): number {
@@ -16,7 +41,7 @@ export class HeapBlocks {
 
   zeros(numbers: number): number {
     const address = this.take(numbers * 4);
-    new Float32Array(heapMemory()!.buffer, address, numbers).fill(0);
+    this.floatsAt(address, numbers).fill(0);
     return address;
   }
 
@@ -24,7 +49,7 @@ export class HeapBlocks {
   write(numbers: Int32Array | Float32Array | Uint32Array): number {
     const address = this.take(numbers.byteLength);
     const bytes = new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
-    new Uint8Array(heapMemory()!.buffer).set(bytes, address);
+    new Uint8Array(this.memory.buffer).set(bytes, address);
     return address;
   }
 
@@ -48,10 +73,21 @@ export class HeapBlocks {
 
   /** A copy of what lies there. */
   floats(address: number, count: number): Float32Array {
-    return new Float32Array(heapMemory()!.buffer, address, count).slice();
+    return this.floatsAt(address, count).slice();
+  }
+
+  /** What lies there, until the next allocation. */
+  floatsAt(address: number, count: number): Float32Array {
+    return new Float32Array(this.memory.buffer, address, count);
   }
 
   release(): void {
-    for (const address of this.#addresses.splice(0)) giveToHeap(address);
+    for (const address of this.#addresses) giveToHeap(address);
+    this.#addresses = [];
+  }
+
+  /** Gives nothing back: a thread that is lost may still write there. */
+  abandon(): void {
+    this.#addresses = [];
   }
 }

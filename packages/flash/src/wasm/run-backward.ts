@@ -1,17 +1,11 @@
 // The gradient of a call on the heap of tfjs's wasm backend.
-import {
-  addressOnHeap,
-  type CallTensors,
-  emptyOnHeap,
-  floatsOnHeap,
-  heapMemory,
-  type KernelCall,
-} from '@polyhead/core';
+import { type CallTensors, emptyOnHeap, floatsOnHeap, type KernelCall } from '@polyhead/core';
 import type * as tf from '@tensorflow/tfjs-core';
 import { type CallSizes, callOnHeap, callSizes } from './call-on-heap';
-import { HeapBlocks } from './heap-blocks';
-import type { Runner } from './kernel-module';
+import type { HeapBlocks } from './heap-blocks';
 import type { RowSums } from './run-forward';
+import { type PassRoom, type PassRunner, runPass } from './run-pass';
+import { backwardWork } from './threads/worth';
 
 /** What the forward pass has found. */
 export interface Found extends RowSums {
@@ -23,69 +17,61 @@ export type CallGradients = { readonly [name in keyof CallTensors]: tf.Tensor };
 
 /** @param given gradient of the output, and behind each row, where it was asked for, of its log-sum-exp: [B, Hq, Sq, Dv | Dv + 1] */
 export function runBackward(
-  runner: Runner,
+  runner: PassRunner,
   call: KernelCall,
   tensors: CallTensors,
   { found, given }: { readonly found: Found; readonly given: tf.Tensor4D },
 ): CallGradients {
-  const { kernel, tile } = runner;
   const sizes = callSizes(call, tensors);
+  const { B, Hq, Hkv, Sq, Skv, D, Dv } = sizes;
   const gradients = emptyGradients(tensors);
-  const blocks = new HeapBlocks();
-  try {
+  const computeIn = ({ blocks, run }: PassRoom) => {
     const [rowMax, rowSum] = [blocks.write(found.rowMax), blocks.write(found.rowSum)];
-    const written = callOnHeap(blocks, call, tensors, { tile, output: 0, rowMax, rowSum });
-    const { B, Hq, Hkv, Sq, Skv, D, Dv } = sizes;
+    const results = { tile: runner.tile, output: 0, rowMax, rowSum };
+    const written = callOnHeap(blocks, call, tensors, results);
     const delta = blocks.zeros(B * Hq * Sq);
     const key = paddedRows(blocks, gradients.key!, B * Hkv * Skv, D);
     const value = paddedRows(blocks, gradients.value!, B * Hkv * Skv, Dv);
     const tables = tableGradients(blocks, gradients);
     const into = {
       output: blocks.write(found.output),
-      given: addressOnHeap(given),
+      given: blocks.addressOf(given),
       givenWidth: given.shape[3],
-      query: addressOnHeap(gradients.query!),
+      query: blocks.sumsAt(gradients.query!),
       key: key.address,
       value: value.address,
-      bias: gradients.bias ? addressOnHeap(gradients.bias) : 0,
+      bias: gradients.bias ? blocks.sumsAt(gradients.bias) : 0,
       ...tables.addresses,
       delta,
     };
-    const room = blocks.take(kernel.roomBytes(written, true));
-    kernel.beginRoom(written, room, true);
-    kernel.backward(written, blocks.writeAll('Gradients', [into]), room, 0, B * Hkv);
+    run({ call: written, gradients: blocks.writeAll('Gradients', [into]), heads: B * Hkv });
+    blocks.finishResults();
     key.finish();
     value.finish();
     tables.finish();
-    if (tensors.sinkLogits) {
-      const ofRows = { ...found, delta: blocks.floats(delta, B * Hq * Sq) };
-      floatsOnHeap(gradients.sinkLogits!).set(sinkGradients(sizes, tensors.sinkLogits.dataSync(), ofRows));
-    }
-    return gradients;
-  } finally {
-    blocks.release();
-  }
+    if (!tensors.sinkLogits) return;
+    const ofRows = { ...found, delta: blocks.floats(delta, B * Hq * Sq) };
+    floatsOnHeap(gradients.sinkLogits!).set(sinkGradients(sizes, tensors.sinkLogits.dataSync(), ofRows));
+  };
+  runPass(runner, backwardWork(call, tensors), computeIn);
+  return gradients;
 }
 
 function emptyGradients(tensors: CallTensors): CallGradients {
   const entries: readonly [string, tf.Tensor][] = Object.entries(tensors);
-  const zeros = entries.map(([name, { shape }]) => {
-    const gradient = emptyOnHeap(shape as tf.ShapeMap[tf.Rank]);
-    floatsOnHeap(gradient).fill(0);
-    return [name, gradient];
-  });
-  return Object.fromEntries(zeros) as unknown as CallGradients;
+  const empty = entries.map(([name, { shape }]) => [name, emptyOnHeap(shape as tf.ShapeMap[tf.Rank])]);
+  return Object.fromEntries(empty) as unknown as CallGradients;
 }
 
 /** Rows that the kernel adds to are a multiple of eight numbers wide: the gradient itself, or room that is copied into it. */
 function paddedRows(blocks: HeapBlocks, gradient: tf.Tensor, rows: number, size: number) {
   const width = Math.ceil(size / 8) * 8;
-  if (width === size) return { address: addressOnHeap(gradient), finish: () => {} };
+  if (width === size) return { address: blocks.sumsAt(gradient), finish: () => {} };
   const address = blocks.zeros(rows * width);
   return {
     address,
     finish() {
-      const from = new Float32Array(heapMemory()!.buffer, address, rows * width);
+      const from = blocks.floatsAt(address, rows * width);
       const to = floatsOnHeap(gradient);
       for (let r = 0; r < rows; r++) to.set(from.subarray(r * width, r * width + size), r * size);
     },
@@ -105,14 +91,14 @@ function tableGradients(blocks: HeapBlocks, gradients: CallGradients) {
     addresses: {
       biasTable: sums,
       keyTable: keys!.address,
-      keyTableQuery: tableKeysQuery ? addressOnHeap(tableKeysQuery) : 0,
+      keyTableQuery: tableKeysQuery ? blocks.sumsAt(tableKeysQuery) : 0,
       queryTable: queries!.address,
       valueTable: values!.address,
     },
     finish() {
       for (const rows of [keys!, queries!, values!]) rows.finish();
       if (tableBias)
-        floatsOnHeap(tableBias).set(new Float64Array(heapMemory()!.buffer, sums, tableBias.size));
+        floatsOnHeap(tableBias).set(new Float64Array(blocks.memory.buffer, sums, tableBias.size));
     },
   };
 }

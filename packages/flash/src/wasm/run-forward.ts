@@ -1,9 +1,9 @@
 // The forward pass of a call on the heap of tfjs's wasm backend.
-import { addressOnHeap, type CallTensors, emptyOnHeap, type KernelCall } from '@polyhead/core';
+import { type CallTensors, emptyOnHeap, type KernelCall } from '@polyhead/core';
 import type * as tf from '@tensorflow/tfjs-core';
 import { callOnHeap, callSizes } from './call-on-heap';
-import { HeapBlocks } from './heap-blocks';
-import type { Runner } from './kernel-module';
+import { type PassRunner, runPass } from './run-pass';
+import { forwardWork } from './threads/worth';
 
 export interface Outcome {
   readonly output: tf.Tensor4D; // [B, Hq, Sq, Dv]
@@ -16,30 +16,23 @@ export interface RowSums {
   readonly rowSum: Float32Array;
 }
 
-export function runForward(runner: Runner, call: KernelCall, tensors: CallTensors): Outcome {
-  const { B, Hq, Sq, Dv } = callSizes(call, tensors);
-  const { kernel, tile } = runner;
+export function runForward(runner: PassRunner, call: KernelCall, tensors: CallTensors): Outcome {
+  const { B, Hq, Hkv, Sq, Dv } = callSizes(call, tensors);
+  const { tile } = runner;
   const rows = B * Hq * Sq;
   const output = emptyOnHeap<tf.Rank.R4>([B, Hq, Sq, Dv]);
-  const blocks = new HeapBlocks();
   try {
-    const rowMax = blocks.take(rows * 4);
-    const rowSum = blocks.take(rows * 4);
-    const written = callOnHeap(blocks, call, tensors, {
-      tile,
-      output: addressOnHeap(output),
-      rowMax,
-      rowSum,
+    const sums = runPass(runner, forwardWork(call, tensors, tile), ({ blocks, run }) => {
+      const [rowMax, rowSum] = [blocks.take(rows * 4), blocks.take(rows * 4)];
+      const results = { tile, output: blocks.resultAt(output), rowMax, rowSum };
+      run({ call: callOnHeap(blocks, call, tensors, results), gradients: 0, heads: B * Hkv });
+      blocks.finishResults();
+      return { rowMax: blocks.floats(rowMax, rows), rowSum: blocks.floats(rowSum, rows) };
     });
-    const room = blocks.take(kernel.roomBytes(written, false));
-    kernel.beginRoom(written, room, false);
-    kernel.forward(written, room, 0, kernel.tileCount(written));
-    return { output, sums: { rowMax: blocks.floats(rowMax, rows), rowSum: blocks.floats(rowSum, rows) } };
+    return { output, sums };
   } catch (error) {
     output.dispose();
     throw error;
-  } finally {
-    blocks.release();
   }
 }
 

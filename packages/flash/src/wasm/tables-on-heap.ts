@@ -1,6 +1,5 @@
 // The tables of a position method, and the positions of rows, written down for the module.
 import {
-  addressOnHeap,
   type CallTensors,
   type DistanceIndex,
   floatsOnHeap,
@@ -39,7 +38,7 @@ export function tablesOnHeap(
     biasTable: table(tableBias, relative?.bias),
     biasTableHides: tableBias && floatsOnHeap(tableBias).includes(-Infinity) ? 1 : 0,
     keyTable: table(tableKeys, relative?.keys),
-    keyTableQuery: tableKeysQuery ? addressOnHeap(tableKeysQuery) : 0,
+    keyTableQuery: tableKeysQuery ? blocks.addressOf(tableKeysQuery) : 0,
     queryTable: table(tableQueries, relative?.queries),
     valueTable: table(tableValues, relative?.values),
   };
@@ -69,7 +68,7 @@ function tableOnHeap(
 
 function paddedRows(blocks: HeapBlocks, tensor: tf.Tensor2D | tf.Tensor3D, width: number): number {
   const size = tensor.shape[2] ?? 1;
-  if (width === size) return addressOnHeap(tensor);
+  if (width === size) return blocks.addressOf(tensor);
   const numbers = floatsOnHeap(tensor);
   const padded = new Float32Array((numbers.length / size) * width);
   for (let r = 0; r * size < numbers.length; r++)

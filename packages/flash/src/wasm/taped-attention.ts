@@ -8,13 +8,13 @@ import {
   type KernelResult,
 } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
-import type { Runner } from './kernel-module';
 import { type Found, runBackward } from './run-backward';
 import { logSumExpOf, type Outcome, runForward } from './run-forward';
+import type { PassRunner } from './run-pass';
 
 /** @param given keys and values among them */
 export function tapedAttention(
-  runner: Runner,
+  runner: PassRunner,
   call: KernelCall,
   given: CallTensors,
   asksLogSumExp: boolean,

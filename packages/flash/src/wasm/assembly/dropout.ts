@@ -8,22 +8,34 @@ function mix(x: i32): i32 {
   return x ^ ((x as u32) >>> 16);
 }
 
-/** The part of the draws that a row shares. */
-export function drawsOfRow(call: Call, b: i32, h: i32, i: i32): i32 {
-  const query = load<i32>(call.queryOrder + ((b as usize) << 2)) + i;
-  return mix(mix(mix(mix(call.dropoutSeed) + b) + h * 0x9e3779b1) + query * 0x85ebca77);
+@inline
+function mixFour(x: v128): v128 {
+  x = i32x4.mul(v128.xor(x, i32x4.shr_u(x, 16)), i32x4.splat(0x85ebca6b));
+  x = i32x4.mul(v128.xor(x, i32x4.shr_u(x, 13)), i32x4.splat(0xc2b2ae35));
+  return v128.xor(x, i32x4.shr_u(x, 16));
+}
+
+/** Sets what all draws of a row begin with. */
+export function beginDraws(call: Call, room: Room, slot: i32): void {
+  const row = rowOf(room, slot);
+  const query = load<i32>(call.queryOrder + ((room.b as usize) << 2)) + row.i;
+  const draws = mix(mix(mix(mix(call.dropoutSeed) + room.b) + row.h * 0x9e3779b1) + query * 0x85ebca77);
+  store<i32>(room.draws + ((slot as usize) << 2), draws);
 }
 
 /** Multiplies weights by 0, or by what keeps their mean. */
 export function dropWeights(call: Call, room: Room, panel: Panel, firstSlot: i32, weights: usize): void {
+  const draws = room.draws + ((firstSlot as usize) << 2);
+  const draws0 = v128.load(draws);
+  const draws1 = v128.load(draws, 16);
   const order = load<i32>(call.keyOrder + ((room.b as usize) << 2));
-  for (let lane = 0; lane < LANES; lane++) {
-    const row = rowOf(room, firstSlot + lane);
-    if (row.n < 0) continue;
-    let at = weights + ((lane as usize) << 2);
-    for (let key = panel.from; key < panel.to; key++, at += 32) {
-      const kept = (mix(row.draws + (order + key) * 0x27d4eb2f) as u32) >= call.dropoutThreshold;
-      store<f32>(at, kept ? load<f32>(at) * call.dropoutKept : 0);
-    }
+  const threshold = i32x4.splat(call.dropoutThreshold as i32);
+  const kept = f32x4.splat(call.dropoutKept);
+  for (let key = panel.from; key < panel.to; key++, weights += 32) {
+    const ofKey = i32x4.splat((order + key) * 0x27d4eb2f);
+    const keeps0 = i32x4.ge_u(mixFour(i32x4.add(draws0, ofKey)), threshold);
+    const keeps1 = i32x4.ge_u(mixFour(i32x4.add(draws1, ofKey)), threshold);
+    v128.store(weights, v128.and(f32x4.mul(v128.load(weights), kept), keeps0));
+    v128.store(weights, v128.and(f32x4.mul(v128.load(weights, 16), kept), keeps1), 16);
   }
 }

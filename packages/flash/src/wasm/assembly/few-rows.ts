@@ -13,7 +13,14 @@ export function fetch(rows: usize, stride: usize, count: i32): void {
  *
  * @param rows [4, D]; D a multiple of 4
  */
-export function keysTimesFour(keys: usize, keyStride: usize, count: i32, rows: usize, D: i32, to: usize): void {
+export function keysTimesFour(
+  keys: usize,
+  keyStride: usize,
+  count: i32,
+  rows: usize,
+  D: i32,
+  to: usize,
+): void {
   let key = 0;
   for (; key + 2 <= count; key += 2) {
     twoTimesFour(keys, keyStride, rows, D, to);

@@ -1,11 +1,10 @@
 // Attention without a matrix of scores (Dao et al. 2022, 2205.14135; Dao 2023, 2307.08691): for each tile of query rows, the
 // tiles of keys that they see pass by once; each row keeps its rowMax, rowSum and unscaled output.
 import { Call } from './call';
-import { drawsOfRow, dropWeights } from './dropout';
+import { beginDraws, dropWeights } from './dropout';
 import { addWeightedToOne, fetch } from './few-rows';
 import { loadTile } from './key-tile';
 import { hasTables } from './lay-out';
-import { beginLookup } from './lookup';
 import { sees } from './masks';
 import { addWeighted, allFinite } from './products';
 import { firstKey, lastKey, readQueries, setPanels, setRows } from './query-rows';
@@ -13,7 +12,8 @@ import { LANES, Panel, panelOf, Room, rowOf } from './room';
 import { hidesPairs, scorePanel, scoresOf } from './scores';
 import { NEGATIVE_INFINITY } from './simd';
 import { takeScores } from './softmax';
-import { addTableValues, beginTableWeights, forget, packKeys, sumTableWeights } from './tables';
+import { beginTables, beginTile } from './tables';
+import { addTableValues, sumTableWeights } from './value-table';
 
 /** Row tiles of a call: those of one key/value head follow each other. */
 export function tilesPerHead(call: Call): i32 {
@@ -44,20 +44,6 @@ export function forwardTile(call: Call, room: Room, tile: i32): void {
   finishRows(call, room);
 }
 
-/** New queries: products with earlier ones are of no use. */
-export function beginTables(call: Call, room: Room): void {
-  forget(room.keyProducts);
-  if (call.valueTable !== 0) beginTableWeights(call, room);
-}
-
-/** New keys. */
-export function beginTile(call: Call, room: Room, count: i32): void {
-  beginLookup(call, room, count);
-  if (call.queryTable === 0) return;
-  forget(room.queryProducts);
-  if (room.few === 0) packKeys(call, room);
-}
-
 /** A learned sink is one more score, whose value is 0. */
 function beginRows(call: Call, room: Room): void {
   const lanes = room.panelCount * LANES;
@@ -67,7 +53,7 @@ function beginRows(call: Call, room: Room): void {
     let sink: f32 = NEGATIVE_INFINITY;
     if (row.n >= 0) {
       if (call.sinkLogits !== 0) sink = load<f32>(call.sinkLogits + ((row.h as usize) << 2));
-      if (call.dropoutThreshold !== 0) row.draws = drawsOfRow(call, room.b, row.h, row.i);
+      if (call.dropoutThreshold !== 0) beginDraws(call, room, slot);
     }
     const at = (slot as usize) << 2;
     store<f32>(room.rowMax + at, sink);

@@ -4,6 +4,7 @@ import { Call, Gradients } from './call';
 import { forwardTile, tilesPerHead } from './forward';
 import { layOut } from './lay-out';
 import { roomAt } from './room';
+import { beginWeights, weighTile } from './weights';
 
 /** Bytes of the room that one thread needs for a pass. */
 export function roomBytes(call: usize, isBackward: bool): usize {
@@ -29,4 +30,13 @@ export function backward(call: usize, gradients: usize, room: usize, from: i32, 
   for (let head = from; head < to; head++) {
     backwardHead(changetype<Call>(call), changetype<Gradients>(gradients), roomAt(room), head);
   }
+}
+
+/** The queries from `first` on of a key/value head, whose weights `weights` then writes. */
+export function beginRows(call: usize, room: usize, head: i32, first: i32): void {
+  beginWeights(changetype<Call>(call), roomAt(room), head, first);
+}
+
+export function weights(call: usize, room: usize, first: i32, from: i32, to: i32, at: usize): bool {
+  return weighTile(changetype<Call>(call), roomAt(room), first, from, to, at);
 }

@@ -46,6 +46,7 @@ function layOutRows(call: Call, room: Room, isBackward: bool): void {
   const rowMax = take(lanes);
   const rowSum = take(lanes);
   const factors = take(lanes);
+  const draws = take(lanes);
   const keyRoom = take(call.keysPerTile * keyColumns);
   const valueRoom = take(call.keysPerTile * columns);
   const ones = take(LANES);
@@ -60,6 +61,7 @@ function layOutRows(call: Call, room: Room, isBackward: bool): void {
   room.rowMax = rowMax;
   room.rowSum = rowSum;
   room.factors = factors;
+  room.draws = draws;
   room.keyRoom = keyRoom;
   room.valueRoom = valueRoom;
   room.ones = ones;

@@ -56,7 +56,8 @@ export function lookUp(call: Call, room: Room, which: i32, table: Table, p: i32)
     const query = rowOf(room, p * LANES).position;
     const distance = keyPosition(call, room, panel.from) - query; // of the first key and lane 0
     const line = lineOf(room, which);
-    if (distance - (LANES - 1) < line.from || distance + count > line.to) fillLine(call, room, table, line, query);
+    if (distance - (LANES - 1) < line.from || distance + count > line.to)
+      fillLine(call, room, table, line, query);
     lookup.at = line.rows + (((line.to - 1 - distance) as usize) << 2);
     lookup.stride = -4;
     at = lookup.at - (((count - 1) as usize) << 2);

@@ -1,11 +1,17 @@
 // The products in which the time goes. Scores of a panel of eight query rows lie key by key, [keys, 8], so that softmax
 // works on rows side by side and weights are ready to be multiplied with values. Four rows by eight columns stay in
 // registers: twice four would not fit beside the operands.
-import { LANES, panelOf, Room } from './room';
 import { madd } from './simd';
 
 /** `to[key][row] = keys[key] · panel[row]` for eight rows. */
-export function keysTimesPanel(keys: usize, keyStride: usize, count: i32, panel: usize, D: i32, to: usize): void {
+export function keysTimesPanel(
+  keys: usize,
+  keyStride: usize,
+  count: i32,
+  panel: usize,
+  D: i32,
+  to: usize,
+): void {
   let key = 0;
   for (; key + 4 <= count; key += 4) {
     fourTimesPanel(keys, keyStride, panel, D, to);
@@ -149,90 +155,10 @@ function addScaled(to: usize, factor: v128, r0: v128, r1: v128): void {
   v128.store(to, madd(v128.load(to, 16), factor, r1), 16);
 }
 
-
-/**
- * `to[key] += Σ weights[panel][key][row] · rows[panel][row]` for four keys and eight columns, over the panels that see one of
- * the keys. Weights of pairs outside of what a panel sees are 0.
- *
- * @param weights of the first key, of panel 0
- */
 @inline
-function fourKeys(room: Room, key: i32, weights: usize, panelBytes: usize, rows: usize, rowBytes: usize, to: usize, toBytes: usize): void {
-  let r00 = f32x4.splat(0);
-  let r01 = r00;
-  let r10 = r00;
-  let r11 = r00;
-  let r20 = r00;
-  let r21 = r00;
-  let r30 = r00;
-  let r31 = r00;
-  for (let p = 0; p < room.panelCount; p++) {
-    const panel = panelOf(room, p);
-    let a = weights + (p as usize) * panelBytes;
-    let b = rows + ((p * LANES) as usize) * rowBytes;
-    if (panel.from >= key + 4 || panel.to <= key) continue;
-    for (let row = 0; row < LANES; row++) {
-      const b0 = v128.load(b);
-      const b1 = v128.load(b, 16);
-      const s0 = v128.load32_splat(a);
-      r00 = madd(s0, b0, r00);
-      r01 = madd(s0, b1, r01);
-      const s1 = v128.load32_splat(a, 32);
-      r10 = madd(s1, b0, r10);
-      r11 = madd(s1, b1, r11);
-      const s2 = v128.load32_splat(a, 64);
-      r20 = madd(s2, b0, r20);
-      r21 = madd(s2, b1, r21);
-      const s3 = v128.load32_splat(a, 96);
-      r30 = madd(s3, b0, r30);
-      r31 = madd(s3, b1, r31);
-      a += 4;
-      b += rowBytes;
-    }
-  }
-  addTo(to, r00, r01);
-  addTo(to + toBytes, r10, r11);
-  addTo(to + 2 * toBytes, r20, r21);
-  addTo(to + 3 * toBytes, r30, r31);
-}
-
-@inline
-function addTo(to: usize, r0: v128, r1: v128): void {
+export function addTo(to: usize, r0: v128, r1: v128): void {
   v128.store(to, f32x4.add(v128.load(to), r0));
   v128.store(to, f32x4.add(v128.load(to, 16), r1), 16);
-}
-
-function oneKey(room: Room, key: i32, weights: usize, panelBytes: usize, rows: usize, rowBytes: usize, to: usize): void {
-  let r0 = f32x4.splat(0);
-  let r1 = r0;
-  for (let p = 0; p < room.panelCount; p++) {
-    const panel = panelOf(room, p);
-    if (panel.from > key || panel.to <= key) continue;
-    let a = weights + (p as usize) * panelBytes;
-    let b = rows + ((p * LANES) as usize) * rowBytes;
-    for (let row = 0; row < LANES; row++, a += 4, b += rowBytes) {
-      const s = v128.load32_splat(a);
-      r0 = madd(s, v128.load(b), r0);
-      r1 = madd(s, v128.load(b, 16), r1);
-    }
-  }
-  addTo(to, r0, r1);
-}
-
-/** `to[key] += Σ weights[panel][key][row] · rows[panel][row]` for the first `count` keys of a tile. */
-export function addToKeys(room: Room, count: i32, weights: usize, panelBytes: usize, rows: usize, columns: i32, to: usize): void {
-  const bytes = (columns as usize) << 2;
-  for (let column: usize = 0; column < bytes; column += 32) {
-    let key = 0;
-    let at = to + column;
-    let from = weights;
-    for (; key + 4 <= count; key += 4, at += bytes << 2, from += 128) {
-      fourKeys(room, room.tileFrom + key, from, panelBytes, rows + column, bytes, at, bytes);
-    }
-    for (; key < count; key++, at += bytes, from += 32) {
-      oneKey(room, room.tileFrom + key, from, panelBytes, rows + column, bytes, at);
-    }
-  }
 }
 
 /** `to[n] += Σ weights[n][row] · rows[row]` for eight rows; columns a multiple of 8. */

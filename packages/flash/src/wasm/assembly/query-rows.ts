@@ -123,7 +123,15 @@ export function packRows(room: Room, from: usize, width: i32, size: i32, factor:
 }
 
 /** Writes them as [slots, columns], zeros behind `size` numbers. */
-export function copyRows(room: Room, from: usize, width: i32, size: i32, columns: i32, slots: i32, to: usize): void {
+export function copyRows(
+  room: Room,
+  from: usize,
+  width: i32,
+  size: i32,
+  columns: i32,
+  slots: i32,
+  to: usize,
+): void {
   for (let slot = 0; slot < slots; slot++, to += (columns as usize) << 2) {
     const n = rowOf(room, slot).n;
     memory.fill(to, 0, (columns as usize) << 2);
@@ -134,7 +142,8 @@ export function copyRows(room: Room, from: usize, width: i32, size: i32, columns
 /** Writes the queries times `queryFactor`: number by number, or row by row where there are few (see few-rows.ts). */
 export function readQueries(call: Call, room: Room): void {
   room.few = 0;
-  if (room.rowCount <= 4 && room.panelCount === 1 && (call.D & 3) === 0) room.few = room.rowCount === 1 ? 1 : 4;
+  if (room.rowCount <= 4 && room.panelCount === 1 && (call.D & 3) === 0)
+    room.few = room.rowCount === 1 ? 1 : 4;
   readRows(call, room, call.query, room.queries);
   if (call.keyTableQuery !== 0) readRows(call, room, call.keyTableQuery, room.tableQueries);
 }

@@ -12,7 +12,6 @@ export class Row {
   spans: usize; // visible keys: from, to, from, to, ...
   from: i32; // the first visible key
   to: i32; // one past the last
-  draws: i32; // what dropout draws its row from
   position: i32;
 }
 
@@ -71,6 +70,7 @@ export class Room {
   keyColumns: i32; // of keys of a tile: D; in the backward pass up to the next multiple of 8
   rowMax: usize; // [panels, LANES]
   rowSum: usize;
+  draws: usize; // [panels, LANES], what dropout draws of a row begin with
   factors: usize; // what earlier outputs are multiplied by
   tileFrom: i32; // the first key of the current tile
   tileCount: i32;

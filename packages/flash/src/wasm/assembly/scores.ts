@@ -1,11 +1,13 @@
 // scores = softcap(scale · (q·k + q·keys_d + k·queries_d)) + bias + bias_d of the pairs of a panel and the current tile; hidden ones are -Infinity.
+import { addTableBias } from './bias-table';
 import { Call } from './call';
 import { keysTimesFour, keysTimesOne } from './few-rows';
+import { addKeyTable } from './key-table';
 import { addBias, hideByDense, hideBySpans } from './masks';
 import { keysTimesPanel } from './products';
+import { addQueryTable } from './query-table';
 import { LANES, panelOf, Room } from './room';
 import { capScores } from './softmax';
-import { addKeyTable, addQueryTable, addTableBias } from './tables';
 
 /** Where the scores of a panel begin: [keysPerTile, LANES], those of the tile's first key first. */
 @inline
@@ -13,9 +15,17 @@ export function scoresOf(call: Call, room: Room, p: i32): usize {
   return room.scores + (((p * LANES * call.keysPerTile) as usize) << 2);
 }
 
+/** Where the gradients of its scores begin, which lie as they do. */
+@inline
+export function scoreGradientsOf(call: Call, room: Room, p: i32): usize {
+  return room.scoreGradients + (((p * LANES * call.keysPerTile) as usize) << 2);
+}
+
 /** Whether a panel may hold a hidden pair. */
 export function hidesPairs(call: Call, room: Room, p: i32): bool {
-  return panelOf(room, p).partial !== 0 || call.denseCount !== 0 || call.bias !== 0 || call.biasTableHides !== 0;
+  return (
+    panelOf(room, p).partial !== 0 || call.denseCount !== 0 || call.bias !== 0 || call.biasTableHides !== 0
+  );
 }
 
 /**

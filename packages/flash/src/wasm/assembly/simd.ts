@@ -58,3 +58,52 @@ export function sums(a: v128, b: v128, c: v128, d: v128): v128 {
   const cd = f32x4.add(v128.shuffle<i32>(c, d, 0, 4, 1, 5), v128.shuffle<i32>(c, d, 2, 6, 3, 7));
   return f32x4.add(v128.shuffle<i32>(ab, cd, 0, 1, 4, 5), v128.shuffle<i32>(ab, cd, 2, 3, 6, 7));
 }
+
+/** The first numbers of a, b, c and d; then the second ones, ... : four rows become four columns. */
+@inline
+export function firstOf(a: v128, b: v128, c: v128, d: v128): v128 {
+  return v128.shuffle<i32>(
+    v128.shuffle<i32>(a, b, 0, 4, 1, 5),
+    v128.shuffle<i32>(c, d, 0, 4, 1, 5),
+    0,
+    1,
+    4,
+    5,
+  );
+}
+
+@inline
+export function secondOf(a: v128, b: v128, c: v128, d: v128): v128 {
+  return v128.shuffle<i32>(
+    v128.shuffle<i32>(a, b, 0, 4, 1, 5),
+    v128.shuffle<i32>(c, d, 0, 4, 1, 5),
+    2,
+    3,
+    6,
+    7,
+  );
+}
+
+@inline
+export function thirdOf(a: v128, b: v128, c: v128, d: v128): v128 {
+  return v128.shuffle<i32>(
+    v128.shuffle<i32>(a, b, 2, 6, 3, 7),
+    v128.shuffle<i32>(c, d, 2, 6, 3, 7),
+    0,
+    1,
+    4,
+    5,
+  );
+}
+
+@inline
+export function fourthOf(a: v128, b: v128, c: v128, d: v128): v128 {
+  return v128.shuffle<i32>(
+    v128.shuffle<i32>(a, b, 2, 6, 3, 7),
+    v128.shuffle<i32>(c, d, 2, 6, 3, 7),
+    2,
+    3,
+    6,
+    7,
+  );
+}

@@ -6,7 +6,13 @@ import { exp, larger, NEGATIVE_INFINITY, tanh } from './simd';
  *
  * @param factors gets what earlier sums and outputs are to be multiplied by
  */
-export function takeScores(scores: usize, count: i32, rowMaxAt: usize, rowSumAt: usize, factors: usize): void {
+export function takeScores(
+  scores: usize,
+  count: i32,
+  rowMaxAt: usize,
+  rowSumAt: usize,
+  factors: usize,
+): void {
   const end = scores + ((count as usize) << 5);
   const before = v128.load(rowMaxAt);
   let max0 = before;

@@ -1,0 +1,55 @@
+// From gradients of weights to those of scores, and of the products that scores are made from.
+import { Call } from './call';
+import { Room } from './room';
+import { exp } from './simd';
+
+/** Four rows: scores become weights times what dropout multiplies by, gradients of these become those of scores. */
+export function throughSoftmax(
+  call: Call,
+  room: Room,
+  rows: usize,
+  count: i32,
+  scores: usize,
+  products: usize,
+  half: usize,
+): void {
+  const zero = f32x4.splat(0);
+  const rowMax = v128.load(room.rowMax + rows);
+  const inverse = v128.load(room.factors + rows);
+  const delta = v128.load(room.delta + rows);
+  const isRow = f32x4.ne(inverse, zero);
+  const drops = call.dropoutThreshold !== 0;
+  let kept = room.kept + half;
+  for (let key = 0; key < count; key++, scores += 32, products += 32, kept += 32) {
+    const weight = v128.and(f32x4.mul(exp(f32x4.sub(v128.load(scores), rowMax)), inverse), isRow);
+    let product = v128.load(products);
+    let keptWeight = weight;
+    if (drops) {
+      const factor = v128.load(kept);
+      product = f32x4.mul(product, factor);
+      keptWeight = f32x4.mul(weight, factor);
+    }
+    v128.store(scores, keptWeight);
+    const gradient = f32x4.mul(weight, f32x4.sub(product, delta));
+    v128.store(products, v128.and(gradient, f32x4.ne(weight, zero))); // hidden values may hold anything
+  }
+}
+
+/** Gradients of capped scores become those of the products of query and key. */
+export function throughCap(call: Call, room: Room, count: i32, scoreGradients: usize): void {
+  const end = scoreGradients + ((count as usize) << 5);
+  const scale = f32x4.splat(call.scale);
+  if (call.softcap === 0) {
+    for (let at = scoreGradients; at < end; at += 16) v128.store(at, f32x4.mul(v128.load(at), scale));
+    return;
+  }
+  const inverse = f32x4.splat(1 / call.softcap);
+  const one = f32x4.splat(1);
+  let capped = room.capped;
+  for (let at = scoreGradients; at < end; at += 16, capped += 16) {
+    const tanh = f32x4.mul(v128.load(capped), inverse);
+    const slope = f32x4.mul(scale, f32x4.sub(one, f32x4.mul(tanh, tanh)));
+    const gradient = f32x4.mul(v128.load(at), slope);
+    v128.store(at, v128.and(gradient, f32x4.ne(v128.load(at), f32x4.splat(0))));
+  }
+}

@@ -1,0 +1,48 @@
+// A pass of a call, by several threads where they gain something, else by one.
+import { HeapBlocks } from './heap-blocks';
+import type { Runner } from './kernel-module';
+import type { Pass, ThreadPool } from './threads/thread-pool';
+import { ThreadsFailed } from './threads/threads-failed';
+import { type Work, whyOneThread } from './threads/worth';
+
+/** The kernel in the heap of tfjs, and threads that may help. */
+export interface PassRunner extends Runner {
+  readonly pool: ThreadPool | undefined;
+}
+
+/** Where a pass lies, and what computes it. */
+export interface PassRoom {
+  readonly blocks: HeapBlocks;
+  run(pass: Pass): void;
+}
+
+/** @param use writes the pass down, runs it and reads what it has given; all of it once more, where threads fail */
+export function runPass<T>(runner: PassRunner, work: Work, use: (room: PassRoom) => T): T {
+  const { pool, kernel } = runner;
+  if (pool && whyOneThread(pool, work) === undefined) {
+    const blocks = pool.blocks();
+    try {
+      return use({ blocks, run: (pass) => pool.run(blocks, pass) });
+    } catch (error) {
+      if (!(error instanceof ThreadsFailed)) throw error;
+      pool.end(error.message);
+      blocks.abandon();
+    } finally {
+      blocks.release();
+    }
+  }
+  const blocks = new HeapBlocks();
+  try {
+    return use({ blocks, run: (pass) => runAlone(kernel, blocks, pass) });
+  } finally {
+    blocks.release();
+  }
+}
+
+function runAlone(kernel: Runner['kernel'], blocks: HeapBlocks, { call, gradients, heads }: Pass): void {
+  const isBackward = gradients !== 0;
+  const room = blocks.take(kernel.roomBytes(call, isBackward));
+  kernel.beginRoom(call, room, isBackward);
+  if (isBackward) kernel.backward(call, gradients, room, 0, heads);
+  else kernel.forward(call, room, 0, kernel.tileCount(call));
+}

@@ -1,0 +1,175 @@
+// Threads that help with a pass: they and the caller take its units from a shared counter.
+import { hasWasmHeap, heapMemory } from '@polyhead/core';
+import { HeapBlocks } from '../heap-blocks';
+import { compileModule, type KernelExports, kernelIn, type SimdKind, sharesMemory } from '../kernel-module';
+import { CopiedBlocks, SharedStack } from './copied-blocks';
+import { type Helper, startHelper } from './helper';
+import { ThreadsFailed } from './threads-failed';
+import { cell, cellCount, spins } from './worker-code';
+
+/** What is computed, addresses in the memory of its blocks. */
+export interface Pass {
+  readonly call: number; // of a `Call`
+  readonly gradients: number; // of `Gradients`; 0: forward, in units of tiles; else in units of heads
+  readonly heads: number; // key/value heads of all batch entries
+}
+
+const notPrepared = 'prepare() has not been awaited on backend "wasm"';
+const patience = 10_000; // ms that a unit may take beyond what those of the caller took, a hundred times
+
+export class ThreadPool {
+  readonly threads: number; // the caller's among them
+  readonly #simd: () => SimdKind;
+  #helpers: Helper[] = [];
+  #memory: WebAssembly.Memory | undefined;
+  #stack: SharedStack | undefined; // unless the memory is tfjs's own
+  #cells: Int32Array = new Int32Array(0);
+  #mayWait = false;
+  #starting: Promise<void> | undefined;
+  #reason: string | undefined = notPrepared;
+
+  constructor(threads: number, simd: () => SimdKind) {
+    this.threads = threads;
+    this.#simd = simd;
+  }
+
+  /** Why calls have one thread now; undefined where the others are ready. */
+  get reason(): string | undefined {
+    if (this.#reason !== undefined) return this.#reason;
+    const isThere = this.#stack !== undefined || (hasWasmHeap() && heapMemory() === this.#memory);
+    return isThere ? undefined : 'the backend has another memory since prepare()';
+  }
+
+  /** Whether tensors are copied into a memory of the pool. */
+  get copies(): boolean {
+    return this.#stack !== undefined;
+  }
+
+  /** Starts the threads, unless they run. Where they cannot, `reason` says why. */
+  start(): Promise<void> {
+    if (this.reason === undefined) return Promise.resolve();
+    this.#starting ??= this.#start().finally(() => {
+      this.#starting = undefined;
+    });
+    return this.#starting;
+  }
+
+  async #start(): Promise<void> {
+    this.end(notPrepared);
+    if (!hasWasmHeap()) return;
+    if (typeof SharedArrayBuffer === 'undefined') {
+      this.#reason = 'memory cannot be shared: a page must be cross-origin isolated';
+      return;
+    }
+    const module = await compileModule(this.#simd(), true);
+    const helpers: Helper[] = [];
+    this.#helpers = helpers;
+    try {
+      const control = new SharedArrayBuffer(cellCount * 4);
+      const memory = this.#chooseMemory();
+      this.#cells = new Int32Array(control);
+      this.#mayWait = mayWait(this.#cells);
+      for (let thread = 1; thread < this.threads; thread++) {
+        const onEnd = () => {
+          const isRunning = this.#helpers === helpers && this.#reason === undefined;
+          if (isRunning) this.end('a thread has ended');
+        };
+        helpers.push(startHelper({ module, memory, control, thread }, onEnd));
+      }
+      await Promise.all(helpers.map(({ ready }) => ready));
+      if (this.#helpers === helpers) this.#reason = undefined; // else it has been disposed meanwhile
+    } catch (error) {
+      if (this.#helpers === helpers) this.end(`threads cannot be started: ${(error as Error).message}`);
+    }
+  }
+
+  /** That of tfjs, where its own threads share it. */
+  #chooseMemory(): WebAssembly.Memory {
+    const ofBackend = heapMemory();
+    this.#stack = ofBackend && sharesMemory(ofBackend) ? undefined : new SharedStack();
+    this.#memory = this.#stack?.memory ?? ofBackend!;
+    return this.#memory;
+  }
+
+  /** Where a call lies that threads compute. */
+  blocks(): HeapBlocks {
+    return this.#stack ? new CopiedBlocks(this.#stack) : new HeapBlocks();
+  }
+
+  /** @throws ThreadsFailed where one of them fails, or does not answer */
+  run(blocks: HeapBlocks, pass: Pass): void {
+    const kernel = kernelIn(this.#memory!, this.#simd());
+    const isBackward = pass.gradients !== 0;
+    const units = isBackward ? pass.heads : kernel.tileCount(pass.call);
+    const roomBytes = kernel.roomBytes(pass.call, isBackward);
+    const rooms = blocks.take(roomBytes * this.threads);
+    const cells = this.#cells;
+    const fields = { ...pass, units, rooms, roomBytes, pass: cells[cell.pass]! + 1, failed: 0, done: 0 };
+    for (const [name, value] of Object.entries(fields)) cells[cell[name as keyof typeof fields]] = value;
+    Atomics.store(cells, cell.left, units); // from here on units can be taken
+    Atomics.add(cells, cell.wake, 1);
+    Atomics.notify(cells, cell.wake, Math.min(this.#helpers.length, units - 1));
+    const began = performance.now();
+    let taken = 0;
+    try {
+      kernel.beginRoom(pass.call, rooms, isBackward);
+      for (let left = this.#take(); left > 0; left = this.#take()) {
+        taken++;
+        compute(kernel, pass, { room: rooms, unit: units - left, units });
+      }
+    } finally {
+      const untaken = Math.max(0, Atomics.exchange(cells, cell.left, 0));
+      this.#join(units - untaken - taken, 100 * (performance.now() - began) + patience);
+    }
+    if (Atomics.load(cells, cell.failed) === 1) throw new ThreadsFailed('a thread has failed');
+  }
+
+  #take(): number {
+    return Atomics.sub(this.#cells, cell.left, 1);
+  }
+
+  /** Waits until helpers have finished so many units, which they have taken. */
+  #join(count: number, most: number): void {
+    const until = performance.now() + most;
+    for (let n = 0; ; n++) {
+      const done = Atomics.load(this.#cells, cell.done);
+      if (done >= count) return;
+      if (n < spins) continue;
+      const left = until - performance.now();
+      if (left <= 0) throw new ThreadsFailed('a thread does not answer');
+      if (this.#mayWait) Atomics.wait(this.#cells, cell.done, done, left);
+    }
+  }
+
+  /** Ends the threads; `start` starts others. */
+  end(reason: string): void {
+    this.#reason = reason;
+    const helpers = this.#helpers;
+    this.#helpers = [];
+    this.#memory = undefined;
+    this.#stack = undefined;
+    for (const helper of helpers) helper.end();
+  }
+}
+
+/** The last tiles of all heads first: a causal mask leaves them the most keys. */
+function compute(
+  kernel: KernelExports,
+  { call, gradients, heads }: Pass,
+  { room, unit, units }: { readonly room: number; readonly unit: number; readonly units: number },
+): void {
+  const tiles = units / heads;
+  const n = (unit % heads) * tiles + tiles - 1 - Math.floor(unit / heads);
+  if (gradients === 0) kernel.forward(call, room, n, n + 1);
+  else kernel.backward(call, gradients, room, n, n + 1);
+}
+
+/** The first thread of a page may not sleep. */
+function mayWait(cells: Int32Array): boolean {
+  try {
+    Atomics.wait(cells, cell.done, -1, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
