@@ -1,5 +1,6 @@
 // The command line: `bench`, `bench attention TEXT`, `bench plan MODEL` and `bench gates`.
 import { existsSync, statSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
 import { type BackendName, backendNames } from './backend-name';
@@ -40,6 +41,13 @@ interface BenchFlags extends ComparisonChoice {
   readonly quick?: boolean;
   readonly json?: string;
   readonly position?: readonly PositionName[];
+}
+
+interface GateFlags {
+  readonly only?: string;
+  readonly quick?: boolean;
+  readonly threads: number;
+  readonly json?: string;
 }
 
 interface AttentionFlags {
@@ -119,9 +127,17 @@ function addGates(program: Command, outlet: Outlet): void {
   program
     .command('gates')
     .description('the speeds that Polyhead promises on wasm, as ratios to peers in one interleaved run')
-    .action(async () => {
-      const { runGates } = await import('./gates');
-      await runGates(outlet);
+    .option('--only <text>', 'only work whose name holds this text')
+    .option('--quick', 'a third of the runs')
+    .addOption(
+      new Option('--threads <number>', 'of each that can have more than one; bounds are for 1')
+        .argParser(wholeNumber(1, availableParallelism()))
+        .default(1),
+    )
+    .option('--json <file>', 'also write the rows to a file')
+    .action(async ({ quick = false, json, ...rest }: GateFlags) => {
+      const { runGates } = await import('./gates/run-gates');
+      await runGates({ quick, ...rest, ...(json !== undefined && { json: writablePath(json) }) }, outlet);
     });
 }
 

@@ -1,0 +1,36 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+
+// In a process of its own: the flag that Node 20 needs holds for a whole process.
+const program = `
+  import { allowRelaxedSimd } from './src/gates/relaxed-simd.ts';
+  import { memoryRead, multiplyAddPeaks } from './src/gates/wasm-limits.ts';
+  allowRelaxedSimd();
+  const work = { heads: 8, keyValueHeads: 8, queries: 1, keys: 4096, headDim: 64, causal: false };
+  for (const limit of [...await multiplyAddPeaks({ work }), ...await memoryRead({ work })]) {
+    const times = [];
+    for (let run = 0; run < 8; run++) times.push((await limit.turn()).ms);
+    console.log(limit.op + ': ' + Math.min(...times));
+  }`;
+
+it('measures how long the operations and the reads of a work take at least', { timeout: 60_000 }, () => {
+  const cwd = fileURLToPath(new URL('../..', import.meta.url));
+  const args = ['--conditions=@polyhead/source', '--import', 'tsx', '--input-type=module', '-e', program];
+  const { stdout, stderr } = spawnSync(process.execPath, args, { cwd, encoding: 'utf8' });
+  expect(stderr).toBe('');
+  const lines = stdout.trim().split('\n');
+  expect(lines.map((line) => line.split(':')[0])).toEqual([
+    'relaxed multiply-add',
+    'multiply, then add',
+    'memory read',
+  ]);
+  const [relaxed, plain, read] = lines.map((line) => Number(line.split(':')[1])) as [number, number, number];
+  const gigaflops = (ms: number) => (2 * 2 * 8 * 4096 * 64) / ms / 1e6;
+  expect(gigaflops(relaxed)).toBeGreaterThan(1);
+  expect(gigaflops(relaxed)).toBeLessThan(1000);
+  expect(plain).toBeGreaterThan(0.8 * relaxed); // two instructions are not faster than one
+  const gigabytes = (2 * 8 * 4096 * 64 * 4) / read / 1e6;
+  expect(gigabytes).toBeGreaterThan(0.5);
+  expect(gigabytes).toBeLessThan(1000);
+});
