@@ -1,11 +1,13 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { deviceNames, deviceProjects } from './scripts/devices/projects';
 import { documentExamples } from './scripts/document-examples';
+import { testedBackends } from './scripts/tested-backends';
 
 // Every package's tests and every example of the documents run once per backend, from source: no build needed.
-const backends = (process.env.POLYHEAD_BACKENDS ?? 'cpu,wasm').split(',');
 const conditions = ['@polyhead/source', 'node', 'import'];
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const backends = testedBackends();
 
 export default defineConfig({
   plugins: [documentExamples()],
@@ -16,16 +18,26 @@ export default defineConfig({
     globalSetup: [here('./vitest.compile.ts')],
     reporters: ['default', here('./scripts/count-reporter.ts')],
     projects: [
-      ...backends.map((backend) => ({
+      ...backends
+        .filter((backend) => !deviceNames.includes(backend))
+        .map((backend) => ({
+          extends: true as const,
+          test: {
+            name: backend,
+            include: ['{packages,apps,templates}/*/src/**/*.test.ts', 'docs/*.test.ts'],
+            setupFiles: [here('./vitest.setup.ts')],
+            env: { POLYHEAD_BACKEND: backend },
+          },
+        })),
+      ...deviceProjects(backends),
+      {
         extends: true as const,
         test: {
-          name: backend,
-          include: ['{packages,apps,templates}/*/src/**/*.test.ts', 'docs/*.test.ts'],
-          setupFiles: [here('./vitest.setup.ts')],
-          env: { POLYHEAD_BACKEND: backend },
+          name: 'scripts',
+          include: ['scripts/*.test.ts', 'scripts/tensorflow/*.test.ts'],
+          exclude: ['scripts/devices'],
         },
-      })),
-      { extends: true as const, test: { name: 'scripts', include: ['scripts/*.test.ts'] } },
+      },
     ],
   },
 });

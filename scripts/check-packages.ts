@@ -103,13 +103,18 @@ const dependencies: Rule = ({ folder, manifest, library }) => {
   ];
 };
 
-function checkLockfile(): readonly (string | false)[] {
-  const text = readFileSync(join(root, 'pnpm-lock.yaml'), 'utf8');
-  const engines = new Set(text.match(/^ {2}'@tensorflow\/tfjs-core@[^(']+/gm));
-  return [
-    engines.size !== 1 && `must hold one @tensorflow/tfjs-core, not ${engines.size}`,
-    /\w:\/\/|tarball:/.test(text) && 'must not name a registry',
-  ];
+/** How many engines each lockfile holds. */
+const lockfiles = { 'pnpm-lock.yaml': 1, 'scripts/tensorflow/tfjs-node/pnpm-lock.yaml': 0 };
+
+function checkLockfiles(): readonly (string | false)[] {
+  return Object.entries(lockfiles).flatMap(([path, count]) => {
+    const text = readFileSync(join(root, path), 'utf8');
+    const engines = new Set(text.match(/^ {2}'@tensorflow\/tfjs-core@[^(']+/gm));
+    return [
+      engines.size !== count && `${path}: must hold ${count} @tensorflow/tfjs-core, not ${engines.size}`,
+      /\w:\/\/|tarball:/.test(text) && `${path}: must not name a registry`,
+    ];
+  });
 }
 
 function readPackages(): Package[] {
@@ -131,7 +136,7 @@ const broken = [
   ...packages.flatMap((subject) =>
     rules.flatMap((rule) => rule(subject).map((problem) => problem && `${subject.path}: ${problem}`)),
   ),
-  ...checkLockfile().map((problem) => problem && `pnpm-lock.yaml: ${problem}`),
+  ...checkLockfiles(),
   versions.size > 1 && `packages: one version for all, not ${[...versions].join(', ')}`,
 ].filter((problem) => problem !== false);
 

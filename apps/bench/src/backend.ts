@@ -1,10 +1,7 @@
 // Which TensorFlow.js backend runs: TensorFlow's own library where its addon is built, then WebAssembly, then JavaScript.
-import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import util from 'node:util';
 import * as tf from '@tensorflow/tfjs-core';
 import { type BackendName, backendNames } from './backend-name';
+import { startTensorFlow } from './backend-tensorflow';
 import { UsageError } from './errors';
 
 export interface Backend {
@@ -18,7 +15,7 @@ export interface Backend {
 type Start = { readonly device: string } | { readonly reason: string };
 
 const starts: Record<BackendName, () => Promise<Start>> = {
-  tensorflow: startTensorFlow,
+  tensorflow: startNative,
   wasm: startWasm,
   cpu: startCpu,
 };
@@ -46,32 +43,13 @@ export async function startFrom(name: BackendName): Promise<BackendName[]> {
   return started;
 }
 
-// Importing the package without its addon fails slowly and registers half of itself, so look before importing.
-async function startTensorFlow(): Promise<Start> {
-  const gpuPackage = '@tensorflow/tfjs-node-gpu'; // in a variable: an optional peer, whose types may be missing
-  const require = createRequire(import.meta.url);
-  let folder: string;
-  try {
-    folder = dirname(require.resolve(`${gpuPackage}/package.json`));
-  } catch {
-    return { reason: `${gpuPackage} is not installed` };
-  }
-  if (!existsSync(join(folder, 'lib', 'napi-v8', 'tfjs_binding.node'))) {
-    return { reason: `${gpuPackage} is installed, but its native addon is not built` };
-  }
-  process.env.TF_CPP_MIN_LOG_LEVEL ??= '2'; // errors only, not what the processor could do
-  // Its JavaScript calls this function, which Node 23 removed.
-  const legacy = util as { isNullOrUndefined?: (value: unknown) => boolean };
-  legacy.isNullOrUndefined ??= (value) => value === null || value === undefined;
-  try {
-    await import(gpuPackage);
-    if (!(await tf.setBackend('tensorflow'))) return { reason: 'it could not start' };
-  } catch (error) {
-    return { reason: `${gpuPackage} does not load: ${firstLine(error)}` };
-  }
-  // TensorFlow falls back to the CPU by itself, so the package's name proves nothing.
-  const { isUsingGpuDevice } = tf.backend() as { readonly isUsingGpuDevice?: boolean };
-  return { device: isUsingGpuDevice ? 'GPU' : 'TensorFlow on the CPU, no GPU in use' };
+async function startNative(): Promise<Start> {
+  const start = await startTensorFlow();
+  if ('reason' in start) return start;
+  const { version, device, threads } = start;
+  return {
+    device: `TensorFlow ${version} on the ${device}, ${threads === 1 ? 'one thread' : `${threads} threads`}`,
+  };
 }
 
 async function startWasm(): Promise<Start> {

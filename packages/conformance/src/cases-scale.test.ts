@@ -2,10 +2,6 @@
 import { type AttendOptions, attend, composed, dense } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
-import { attentionCase } from './attention-case';
-import { expectClose } from './expect-close';
-import { kernelGradients, kernelNumbers } from './kernel-run';
-import { attentionOracle } from './oracle';
 import { expectNumbers, numbersOf, type Scene, withScores, zeroScores } from './scene';
 
 const weightsOf = (scene: Scene, options: AttendOptions = {}) =>
@@ -124,26 +120,5 @@ describe('sinks', () => {
       attend(composed, zeroScores(1, [1, 9]), { sinkLogits: sinks(0), mask: nothing }).output,
       [0],
     );
-  });
-});
-
-describe('C13: backends agree', () => {
-  const found = attentionCase({
-    sizes: { B: 1, Hq: 2, Hkv: 2, Sq: 33, Skv: 33, D: 16, Dv: 16 },
-    mask: 'causal',
-    returns: ['weights', 'logSumExp'],
-  });
-
-  it('this one with cpu, within what each may differ from the oracle', async () => {
-    const here = tf.getBackend();
-    const numbers = kernelNumbers(composed, found);
-    const gradients = kernelGradients(composed, found);
-    await tf.setBackend('cpu');
-    const onCpu = kernelNumbers(composed, found);
-    const gradientsOnCpu = kernelGradients(composed, found);
-    await tf.setBackend(here);
-    const { maxAbsScore } = attentionOracle(found.oracle);
-    expectClose({ actual: numbers, expected: onCpu, maxAbsScore });
-    expectClose({ actual: gradients, expected: gradientsOnCpu, maxAbsScore, isGradient: true });
   });
 });

@@ -42,22 +42,22 @@ export function describeKeras(file: unknown, create: CreateLayer): void {
   const { layer } = cases[0]!.params;
 
   describe(`the layer gives what keras.layers.${layer} gives`, () => {
-    it.each(cases)('$name', (found) => {
-      const { output, weights } = layerNumbers(layerOf(found, create), tensorsOf(found), {
+    it.each(cases)('$name', async (found) => {
+      const { output, weights } = await layerNumbers(layerOf(found, create), tensorsOf(found), {
         ...callOf(found),
         returns: ['weights'],
       });
       expectClose({ actual: { output: output!, weights: weights! }, expected: expectedOf(found) });
     });
 
-    it.each(cases.filter(({ inputs }) => inputs.cotangent))('$name: gradients', (found) => {
+    it.each(cases.filter(({ inputs }) => inputs.cotangent))('$name: gradients', async (found) => {
       const gradient = (name: string) => golden(found.outputs, `grad_${name}`);
       const ofWeights = Object.fromEntries(found.params.weights_order.map((name) => [name, gradient(name)]));
       // Keras takes the value for the key where none is given: one gradient for both.
       const value = toTensor(golden(found.inputs, 'value')) as tf.Tensor3D;
       const query = toTensor(golden(found.inputs, 'query')) as tf.Tensor3D;
       expectClose({
-        actual: layerGradients(layerOf(found, create), {
+        actual: await layerGradients(layerOf(found, create), {
           inputs: { query, key: value },
           call: callOf(found),
           cotangents: { output: golden(found.inputs, 'cotangent').data },

@@ -6,7 +6,7 @@ export { describeVariant, type VariantSuite, variantChecks } from './describe-va
 export { expectClose } from './expect-close';
 export { type GoldenCase, type GoldenTensor, golden, goldenCases } from './golden';
 export { randomTensor, seededRandom, tabulate } from './inputs';
-export { type Numbers, toHost, toTensor, toTensors } from './kernel-run';
+export { type Numbers, read, readAll, toHost, toTensor, toTensors } from './kernel-run';
 export type { LayerConfig } from './layer-case';
 export { layerOracle } from './layer-oracle';
 export { layerGradients, layerNumbers, tokenByToken } from './layer-run';
@@ -36,6 +36,7 @@ export {
 } from './position-checks/position-oracles';
 export type { PositionCase, PositionCell, PositionSuite, PositionVariant } from './position-checks/suite';
 export { samplePositions } from './sample-positions';
+export { sampled } from './sampled';
 export { expectNumbers, numbersOf } from './scene';
 export { fromLinears, type Linear } from './torch-linears';
 export { commonOptions, type LayerOption } from './variant-checks/suite';

@@ -17,6 +17,19 @@ export function toTensors(arrays: { readonly [argument: string]: HostTensor }): 
   return Object.fromEntries(Object.entries(arrays).map(([name, array]) => [name, toTensor(array)]));
 }
 
+/** The numbers of a tensor, on any backend. */
+export async function read(tensor: tf.Tensor): Promise<Float64Array> {
+  return Float64Array.from(await tensor.data());
+}
+
+/** The numbers of each tensor. */
+export async function readAll(tensors: Tensors): Promise<Numbers> {
+  const names = Object.keys(tensors);
+  const numbers = await Promise.all(names.map((name) => read(tensors[name]!)));
+  return Object.fromEntries(names.map((name, n) => [name, numbers[n]!]));
+}
+
+/** `read` for tests of backends whose tensors can be read at once, as `readsAtOnce` of core tells. */
 export const toHost = (tensor: tf.Tensor) => Float64Array.from(tensor.dataSync());
 
 /** `attend`, with its tensors by name. */
@@ -31,9 +44,14 @@ export function attendWith(kernel: AttentionKernel, tensors: Tensors, options: A
 }
 
 /** What the kernel gives for a case. */
-export function kernelNumbers(kernel: AttentionKernel, found: AttentionCase): Numbers {
+export function kernelNumbers(kernel: AttentionKernel, found: AttentionCase): Promise<Numbers> {
+  return readAll(kernelResults(kernel, found));
+}
+
+/** The same as tensors. */
+export function kernelResults(kernel: AttentionKernel, found: AttentionCase): Tensors {
   const { kernel: _, ...results } = attendWith(kernel, toTensors(found.arrays), found.options());
-  return Object.fromEntries(Object.entries(results).map(([name, result]) => [name, toHost(result)]));
+  return results;
 }
 
 type ResultName = 'output' | 'weights' | 'logSumExp';
@@ -52,7 +70,7 @@ export function cotangentsOf(found: AttentionCase): { readonly [name: string]: H
 }
 
 /** The kernel's gradient for each argument of a case. */
-export function kernelGradients(kernel: AttentionKernel, found: AttentionCase): Numbers {
+export function kernelGradients(kernel: AttentionKernel, found: AttentionCase): Promise<Numbers> {
   const names = Object.keys(found.arrays);
   const options = found.options();
   const cotangents = Object.entries(cotangentsOf(found)).map(
@@ -70,7 +88,7 @@ export function kernelGradients(kernel: AttentionKernel, found: AttentionCase): 
     return terms.reduce((sum, term) => tf.add(sum, term)) as tf.Scalar;
   };
   const gradients = tf.grads(loss)(Object.values(toTensors(found.arrays)));
-  return Object.fromEntries(names.map((name, n) => [name, toHost(gradients[n]!)]));
+  return readAll(Object.fromEntries(names.map((name, n) => [name, gradients[n]!])));
 }
 
 /** The same by central differences of the oracle, at these entries of each argument; the others are NaN. */

@@ -1,12 +1,12 @@
 // A layer's results and gradients by name, on the host.
 import type { Attention, LayerCall, LayerInputs, LayerResult } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
-import { type Numbers, toHost } from './kernel-run';
+import { type Numbers, readAll } from './kernel-run';
 
 /** What a layer gives, but for the name of its kernel. */
-export function layerNumbers(layer: Attention, inputs: LayerInputs, call: LayerCall = {}): Numbers {
+export function layerNumbers(layer: Attention, inputs: LayerInputs, call: LayerCall = {}): Promise<Numbers> {
   const { kernel: _, ...results } = layer.apply(inputs, call);
-  return Object.fromEntries(Object.entries(results).map(([name, result]) => [name, toHost(result)]));
+  return readAll(results);
 }
 
 /**
@@ -30,7 +30,10 @@ interface LayerLoss {
 }
 
 /** The gradient for each input given and for each variable, by name: zeros where the result does not depend on it. */
-export function layerGradients(layer: Attention, { inputs, call = {}, cotangents }: LayerLoss): Numbers {
+export function layerGradients(
+  layer: Attention,
+  { inputs, call = {}, cotangents }: LayerLoss,
+): Promise<Numbers> {
   const loss = (given: LayerInputs) => {
     const results = layer.apply(given, call);
     const terms = Object.entries(cotangents).map(([name, cotangent]) => {
@@ -47,11 +50,9 @@ export function layerGradients(layer: Attention, { inputs, call = {}, cotangents
     () => loss(inputs),
     layer.variables.map(({ variable }) => variable),
   );
-  return Object.fromEntries([
-    ...names.map((name, n) => [name, toHost(ofInputs[n]!)]),
-    ...layer.variables.map(({ name, variable }) => [
-      name,
-      toHost(grads[variable.name] ?? tf.zerosLike(variable)),
-    ]),
+  const ofVariables = layer.variables.map(({ name, variable }) => [
+    name,
+    grads[variable.name] ?? tf.zerosLike(variable),
   ]);
+  return readAll(Object.fromEntries([...names.map((name, n) => [name, ofInputs[n]!]), ...ofVariables]));
 }

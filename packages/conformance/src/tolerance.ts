@@ -2,12 +2,13 @@
 //
 // `composed` is held to 2e-6 of the largest expected number, and to more where scores are large: a score of 1000 is known
 // to 6e-5 in float32, and softmax passes that on. Its gradients get three times the room, as products of such sums, and a
-// floor: where the terms of a sum cancel (each around 1 here) what is left is known to a few 1e-7, not to a part of itself.
+// floor: where the terms of a sum cancel (each around 1 here) what is left is known to about 1e-6, not to a part of itself.
+// TensorFlow's softmax has all weights of a row too small by up to 6e-8, even where a row has one weight.
 // Every other kernel is held to twice what `composed` misses on the same backend, three times for gradients. Its floor is
 // half of what `composed` is allowed, since `composed` may be right by luck.
 
 const relative = 2e-6;
-const gradientFloor = 1e-6;
+const gradientFloor = 2e-6;
 
 /** What a result is compared with. */
 export interface Expected {

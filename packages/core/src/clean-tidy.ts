@@ -1,4 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
+import { explainMissingOp } from './explain-missing-op';
 
 /**
  * `tf.tidy`, which also leaves nothing on the tape of a gradient when `f` throws: what the operations before the error
@@ -11,6 +12,6 @@ export function cleanTidy<T extends tf.TensorContainer>(f: () => T): T {
     return tf.tidy(f);
   } catch (error) {
     for (const { saved } of state.activeTape?.splice(recorded) ?? []) tf.dispose(saved);
-    throw error;
+    throw explainMissingOp(error);
   }
 }

@@ -1,5 +1,6 @@
 // One typed wrapper of tfjs's customGrad.
 import * as tf from '@tensorflow/tfjs-core';
+import { cleanTidy } from './clean-tidy';
 import { UnsupportedError } from './errors';
 
 /** Why no second-order gradient is given. */
@@ -31,7 +32,7 @@ export function differentiable<T extends tf.Tensor>(
     return {
       value,
       gradFunc: (gradient, saved) =>
-        tf.tidy(() => backward(gradient as T, saved.slice(0, inputs.length), saved.slice(inputs.length))),
+        cleanTidy(() => backward(gradient as T, saved.slice(0, inputs.length), saved.slice(inputs.length))),
     };
   });
   return taped(...inputs) as T;

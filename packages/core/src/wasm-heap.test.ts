@@ -6,7 +6,11 @@ import { causal } from './masks/causal';
 import { take } from './take';
 import { emptyOnHeap, floatsOnHeap, guardAllocations, hasWasmHeap } from './wasm-heap';
 
-const onWasm = it.skipIf(process.env.POLYHEAD_BACKEND !== 'wasm'); // the other backends have no such heap
+const onWasm = (name: string, run: () => void | Promise<void>) =>
+  it(name, ({ skip }) => {
+    skip(process.env.POLYHEAD_BACKEND !== 'wasm', 'only wasm has such a heap');
+    return run();
+  });
 
 describe('take', () => {
   it('cuts a box, and leaves axes of size 1', () => {

@@ -4,7 +4,8 @@ import type { RowSource } from './copy-rows';
 import type { RowLayout } from './row-layout';
 
 /**
- * The tokens of each source behind those of the one before, then zeros. Call it inside a tidy.
+ * The tokens of each source behind those of the one before, then zeros. Call it inside a tidy. A slice alone may share the
+ * memory of its source, which nobody can write here.
  *
  * @param size numbers a row
  * @returns [target.rows, size]
@@ -32,6 +33,5 @@ function tokensOf({ data, layout, counts }: RowSource, b: number, size: number):
 function fill(pieces: readonly tf.Tensor3D[], { heads, headStride }: RowLayout, size: number): tf.Tensor3D {
   const missing = pieces.reduce((room, piece) => room - piece.shape[1], headStride);
   const all = missing > 0 ? [...pieces, tf.zeros<tf.Rank.R3>([heads, missing, size])] : [...pieces];
-  // A slice alone may share the memory of its source.
-  return all.length === 1 ? tf.mul(all[0]!, 1) : tf.concat(all, 1);
+  return all.length === 1 ? all[0]! : tf.concat(all, 1);
 }

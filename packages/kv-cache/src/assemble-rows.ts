@@ -21,7 +21,7 @@ export interface KeyValueSource extends Omit<RowSource, 'data'> {
 
 /**
  * The tokens of each source behind those of the one before, in each head of each batch entry, then zeros where the
- * layout has more room. Always a copy.
+ * layout has more room. A copy wherever the sources could be written in place.
  */
 export function assembleRows(
   { keySize, valueSize }: CacheShape,

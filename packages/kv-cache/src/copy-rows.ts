@@ -30,6 +30,7 @@ export function copyRows(source: RowSource, target: RowTarget): void {
   });
 }
 
-function rowOf({ first, headStride }: RowLayout, b: number, h: number): number {
+/** The row of the first token of a head. */
+export function rowOf({ first, headStride }: RowLayout, b: number, h: number): number {
   return first[b]! + h * headStride;
 }

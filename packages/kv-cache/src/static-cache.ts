@@ -1,11 +1,12 @@
 import { type CacheShape, checkSizes, given, ShapeError, UnsupportedError } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import { assembleRows, type KeyValueRows, type KeyValueSource } from './assemble-rows';
-import { copyRows } from './copy-rows';
+import { copyRows, type RowSource, type RowTarget } from './copy-rows';
 import { emptyRows, reachesFloats } from './floats';
 import { predictCacheBytes } from './predict-cache-bytes';
 import { RowCache } from './row-cache';
 import { equalRoom, type RowLayout } from './row-layout';
+import { scatterRows, scattersFast } from './scatter-rows';
 
 /**
  * Holds up to `capacity` tokens in each batch entry, allocated once.
@@ -61,13 +62,17 @@ export class StaticCache extends RowCache {
   protected override extended(newRows: KeyValueSource): KeyValueRows {
     const { lengths } = this;
     const rows = this.rows!;
-    if (!reachesFloats())
-      return assembleRows(this.shape, [{ ...rows, counts: lengths }, newRows], rows.layout);
-    // Slots behind the last token are free: what is written there shows only once it is committed.
-    for (const name of ['key', 'value'] as const) {
-      copyRows({ ...newRows, data: newRows[name] }, { data: rows[name], layout: rows.layout, at: lengths });
+    const write = <T>(name: 'key' | 'value', how: (source: RowSource, target: RowTarget) => T) =>
+      how({ ...newRows, data: newRows[name] }, { data: rows[name], layout: rows.layout, at: lengths });
+    if (reachesFloats()) {
+      // Slots behind the last token are free: what is written there shows only once it is committed.
+      write('key', copyRows);
+      write('value', copyRows);
+      return rows;
     }
-    return rows;
+    if (scattersFast())
+      return { key: write('key', scatterRows), value: write('value', scatterRows), layout: rows.layout };
+    return assembleRows(this.shape, [{ ...rows, counts: lengths }, newRows], rows.layout);
   }
 
   protected override cropped(): KeyValueRows {

@@ -134,12 +134,9 @@ describe('a causal layer', () => {
 describe('scale of a layer 16 wide with 4 heads', () => {
   const weightsOf = (scale?: number) => {
     const layer = identityLayer({ embedDim: 16, numHeads: 4, ...(scale !== undefined && { scale }) });
-    const query = tf.oneHot(tf.tensor2d([[0]], [1, 1], 'int32'), 16, 2, 0) as tf.Tensor3D;
+    const query: tf.Tensor3D = tf.mul(tf.oneHot(tf.tensor2d([[0]], [1, 1], 'int32'), 16), 2);
     const key = tf.concat([query, tf.zeros([1, 1, 16])], 1) as tf.Tensor3D;
-    const { weights } = layer.apply(
-      { query: tf.cast(query, 'float32'), key: tf.cast(key, 'float32') },
-      { returns: ['weights'] },
-    );
+    const { weights } = layer.apply({ query, key }, { returns: ['weights'] });
     return tf.slice(weights!, [0, 0, 0, 0], [1, 1, 1, 2]);
   };
 

@@ -40,21 +40,21 @@ type Arrays = { readonly [name: string]: HostTensor };
 const cases = [...goldenCases<TorchParams>(file).values()];
 
 describe('MultiHeadAttention gives what torch.nn.MultiheadAttention gives', () => {
-  it.each(cases)('$name', (found) => {
+  it.each(cases)('$name', async (found) => {
     const layer = layerOf(found);
-    const result = layerNumbers(layer, tensorsOf(inputsOf(found)), {
+    const result = await layerNumbers(layer, tensorsOf(inputsOf(found)), {
       ...callOf(found),
       returns: ['weights'],
     });
     expectClose({ actual: asReturned(found, result), expected: expectedOf(found) });
   });
 
-  it.each(cases.filter(({ inputs }) => inputs.cotangent))('$name: gradients', (found) => {
+  it.each(cases.filter(({ inputs }) => inputs.cotangent))('$name: gradients', async (found) => {
     const named = Object.entries(found.outputs).filter(([name]) => name.startsWith('grad_'));
     const gradients = Object.fromEntries(named.map(([name, tensor]) => [name.slice('grad_'.length), tensor]));
     const ofInputs = Object.keys(inputsOf(found)).map((name) => [name, golden(gradients, name)]);
     expectClose({
-      actual: layerGradients(layerOf(found), {
+      actual: await layerGradients(layerOf(found), {
         inputs: tensorsOf(inputsOf(found)),
         call: callOf(found),
         cotangents: { output: golden(found.inputs, 'cotangent').data },

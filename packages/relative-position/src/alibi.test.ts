@@ -150,7 +150,7 @@ describe('alibi gives what transformers gives', () => {
   });
 
   // BLOOM's rows are grouped by head, its residual is added to the output; MPT's are all queries, all keys, all values.
-  it.each(['bloom_attention', 'mpt_attention'])('%s', (name) => {
+  it.each(['bloom_attention', 'mpt_attention'])('%s', async (name) => {
     const { inputs, outputs } = cases.find((found) => found.name === name)!;
     const [E, H, D] = [8, 4, 2];
     const isBloom = name.startsWith('bloom');
@@ -169,7 +169,7 @@ describe('alibi gives what transformers gives', () => {
     layer.setWeights(toTensors(weights));
     const query = toTensor(golden(inputs, 'hidden_states')) as tf.Tensor3D;
     const allowed = tf.cast(toTensor(golden(inputs, 'mask')), 'bool');
-    const actual = layerNumbers(layer, { query }, { mask: dense(allowed), returns: ['weights'] });
+    const actual = await layerNumbers(layer, { query }, { mask: dense(allowed), returns: ['weights'] });
     const residual = inputs.residual?.data ?? new Float64Array(actual.output!.length);
     const withResidual = (output: Float64Array) => output.map((x, n) => x + residual[n]!);
     expectClose({

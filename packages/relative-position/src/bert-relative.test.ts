@@ -39,7 +39,7 @@ interface BertParams {
 }
 
 describe('bertRelative gives what transformers gives', () => {
-  it.each([...goldenCases<BertParams>(file).values()])('$name', ({ params, inputs, outputs }) => {
+  it.each([...goldenCases<BertParams>(file).values()])('$name', async ({ params, inputs, outputs }) => {
     const { hidden_size: embedDim, num_heads: numHeads, max_position_embeddings: maxPositions } = params;
     const type = params.position_embedding_type;
     const { layer, position } = bert({ embedDim, numHeads, maxPositions, type });
@@ -52,7 +52,7 @@ describe('bertRelative gives what transformers gives', () => {
     const query = toTensor(golden(inputs, 'hidden_states')) as tf.Tensor3D;
     const mask = inputs.mask && dense(tf.cast(toTensor(inputs.mask), 'bool'));
     expectClose({
-      actual: layerNumbers(layer, { query }, { returns: ['weights'], ...(mask && { mask }) }),
+      actual: await layerNumbers(layer, { query }, { returns: ['weights'], ...(mask && { mask }) }),
       expected: { output: golden(outputs, 'out').data, weights: golden(outputs, 'attn_weights').data },
     });
     if (outputs.decode_out) {

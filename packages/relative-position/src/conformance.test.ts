@@ -4,17 +4,21 @@ import {
   axialRotaryOracle,
   bertRelativeOracle,
   debertaOracle,
+  type LayerConfig,
   type PositionCase,
   type PositionVariant,
   positionCells,
   positionMatrix,
   rotaryOracle,
+  sampled,
   shawOracle,
   swinOracle,
   t5Oracle,
   transformerXLOracle,
   useOpaqueBackend,
 } from '@polyhead/conformance';
+import { type Attention, composed, firstSupported, type LayerParts } from '@polyhead/core';
+import { flash } from '@polyhead/flash';
 import { GroupedQueryAttention, type GroupedQueryConfig } from '@polyhead/grouped-query';
 import { GrowingCache } from '@polyhead/kv-cache';
 import { MultiHeadAttention } from '@polyhead/multi-head';
@@ -151,14 +155,22 @@ const variants: readonly PositionVariant[] = [
   },
 ];
 
-const cells = positionCells({
-  methods,
-  variants,
-  createCache: (layer, batch) => new GrowingCache(layer.cacheShape(batch)),
+const createCache = (layer: Attention, batch: number) => new GrowingCache(layer.cacheShape(batch));
+const cells = positionCells({ methods, variants, createCache });
+const tried = sampled(cells, 13);
+
+describe.each([...new Set(tried.map(({ method }) => method))])('%s', (method) => {
+  it.each(tried.filter((cell) => cell.method === method))('$variant: $calls, mask $mask', ({ run }) => run());
 });
 
-describe.each([...new Set(cells.map(({ method }) => method))])('%s', (method) => {
-  it.each(cells.filter((cell) => cell.method === method))('$variant: $calls, mask $mask', ({ run }) => run());
+describe('by the fused kernel', () => {
+  const kernel = firstSupported([{ ...flash(), worthwhile: () => true }, composed]);
+  const byFlash = variants.map((variant) => ({
+    ...variant,
+    create: (config: LayerConfig, parts: LayerParts) => variant.create(config, { kernel, ...parts }),
+  }));
+  const fused = positionCells({ methods, variants: byFlash, createCache });
+  it.each(sampled(fused, 89))('$method, $variant: $calls, mask $mask', ({ run }) => run());
 });
 
 // On a device, tables are looked up and pairs turned by operations.

@@ -102,19 +102,23 @@ interface ShawParams {
 
 type ShawCase = GoldenCase<ShawParams>;
 
-function expectGolden({ inputs, outputs }: ShawCase, layer: MultiHeadAttention): tf.Tensor3D {
+async function expectGolden({ inputs, outputs }: ShawCase, layer: MultiHeadAttention): Promise<tf.Tensor3D> {
   const query = toTensor(inputs.x ?? golden(inputs, 'hidden_states')) as tf.Tensor3D;
   const masked =
     inputs.masked_out && tf.logicalNot(tf.cast(tf.expandDims(toTensor(inputs.masked_out), 1), 'bool'));
   expectClose({
-    actual: layerNumbers(layer, { query }, { returns: ['weights'], ...(masked && { mask: dense(masked) }) }),
+    actual: await layerNumbers(
+      layer,
+      { query },
+      { returns: ['weights'], ...(masked && { mask: dense(masked) }) },
+    ),
     expected: { output: golden(outputs, 'out').data, weights: golden(outputs, 'attn_weights').data },
   });
   return query;
 }
 
 describe('shaw gives what OpenNMT gives', () => {
-  it.each([...goldenCases<ShawParams>(openNmtFile).values()])('$name', (found) => {
+  it.each([...goldenCases<ShawParams>(openNmtFile).values()])('$name', async (found) => {
     const { model_dim: embedDim = 0, num_heads: numHeads, max_relative_positions: k = 0 } = found.params;
     const position = shaw({ headDim: embedDim / numHeads, maxRelativePosition: k, valueTable: 'keys' });
     position.setWeights({ keys: toTensor(golden(found.inputs, 'relative_positions_embeddings.weight')) });
@@ -126,7 +130,7 @@ describe('shaw gives what OpenNMT gives', () => {
       output: 'final_linear',
     };
     layer.setWeights(toTensors(fromLinears(found.inputs, linears)));
-    const query = expectGolden(found, layer);
+    const query = await expectGolden(found, layer);
     if (found.outputs.decode_out) {
       const cache = new GrowingCache(layer.cacheShape(1));
       expectClose({
@@ -141,7 +145,7 @@ describe('shaw gives what OpenNMT gives', () => {
 });
 
 describe('shaw with nothing beyond its window gives what VITS gives', () => {
-  it.each([...goldenCases<ShawParams>(vitsFile).values()])('$name', (found) => {
+  it.each([...goldenCases<ShawParams>(vitsFile).values()])('$name', async (found) => {
     const { hidden_size: embedDim = 0, num_heads: numHeads, window_size: k = 0 } = found.params;
     const headDim = embedDim / numHeads;
     const position = shaw({ headDim, maxRelativePosition: k, valueTable: 'own', beyond: 'zero' });
@@ -150,7 +154,7 @@ describe('shaw with nothing beyond its window gives what VITS gives', () => {
     const layer = new MultiHeadAttention({ embedDim, numHeads, useBias: true }, { position });
     const linears = { query: 'q_proj', key: 'k_proj', value: 'v_proj', output: 'out_proj' };
     layer.setWeights(toTensors(fromLinears(found.inputs, linears)));
-    expectGolden(found, layer);
+    await expectGolden(found, layer);
     layer.dispose();
     position.dispose();
   });

@@ -189,7 +189,7 @@ describe('t5 gives what transformers gives', () => {
     expect([...found]).toEqual([...golden(outputs, 'bucket').data]);
   });
 
-  it.each(cases.filter(({ outputs }) => outputs.out))('$name', ({ params, inputs, outputs }) => {
+  it.each(cases.filter(({ outputs }) => outputs.out))('$name', async ({ params, inputs, outputs }) => {
     const { layer, position } = t5Attention({
       embedDim: params.d_model!,
       numHeads: params.num_heads!,
@@ -204,7 +204,7 @@ describe('t5 gives what transformers gives', () => {
     const masks = inputs.mask ? [dense(tf.cast(toTensor(inputs.mask), 'bool')), causal()] : [undefined];
     for (const mask of masks) {
       expectClose({
-        actual: layerNumbers(layer, { query }, { returns: ['weights'], ...(mask && { mask }) }),
+        actual: await layerNumbers(layer, { query }, { returns: ['weights'], ...(mask && { mask }) }),
         expected: { output: golden(outputs, 'out').data, weights: golden(outputs, 'attn_weights').data },
       });
     }

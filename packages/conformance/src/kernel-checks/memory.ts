@@ -64,7 +64,7 @@ export function memoryChecks(
     },
     {
       name: 'leaves nothing behind when a call is refused, in a gradient too',
-      run() {
+      async run() {
         const [tensors, options] = [toTensors(found.arrays), found.options()];
         const before = memoryNow();
         const refusedCalls = [
@@ -73,7 +73,7 @@ export function memoryChecks(
           () => tf.grads(lossOf(kernelOf(), { ...options, softcap: -1 }))(Object.values(tensors)),
         ];
         for (const call of refusedCalls) {
-          const error = thrownBy(call);
+          const error = await thrownBy(call);
           if (!isAttentionError(error)) throw new Error(`not refused by an AttentionError but: ${error}`);
         }
         expectSameMemory(before);

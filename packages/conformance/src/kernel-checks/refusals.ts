@@ -5,7 +5,7 @@ import { attentionCase, type CaseRow } from '../attention-case';
 import type { Refusable } from '../cases';
 import { type Check, thrownBy } from '../check';
 import { expectClose } from '../expect-close';
-import { attendWith, kernelNumbers, toHost, toTensors } from '../kernel-run';
+import { attendWith, kernelNumbers, kernelResults, read, toTensors } from '../kernel-run';
 import { attentionOracle } from '../oracle';
 import { contiguousStorage } from '../stored-key-value';
 import { maxError } from '../tolerance';
@@ -33,7 +33,7 @@ export function refusalChecks(
         name: sentence,
         run: () =>
           refuses
-            ? expectRefused(() => kernelNumbers(kernelOf(), attentionCase(row)))
+            ? expectRefused(() => kernelResults(kernelOf(), attentionCase(row)))
             : checkHonours(kernelOf(), row),
       };
     }),
@@ -49,40 +49,40 @@ export function refusalChecks(
 }
 
 /** Throws unless the call is refused by an UnsupportedError that says why. */
-export function expectRefused(call: () => unknown): void {
-  const error = thrownBy(call);
+export async function expectRefused(call: () => unknown): Promise<void> {
+  const error = await thrownBy(call);
   const says =
     isAttentionError(error) && 'reasons' in error && (error.reasons as readonly string[]).length > 0;
   if (!says) throw error;
 }
 
 /** The option's result is there, or the output differs from that without the option. */
-function checkHonours(kernel: AttentionKernel, row: CaseRow): void {
-  const numbers = kernelNumbers(kernel, attentionCase(row));
+async function checkHonours(kernel: AttentionKernel, row: CaseRow): Promise<void> {
+  const numbers = await kernelNumbers(kernel, attentionCase(row));
   if (row.returns) {
     if (!row.returns.every((name) => numbers[name]))
       throw new Error(`only ${Object.keys(numbers)} came back`);
     return;
   }
-  const without = kernelNumbers(kernel, attentionCase(plain));
+  const without = await kernelNumbers(kernel, attentionCase(plain));
   if (maxError(numbers.output!, without.output!) < 1e-3) throw new Error('the option changes nothing');
 }
 
-function checkStored(kernel: AttentionKernel): void {
+async function checkStored(kernel: AttentionKernel): Promise<void> {
   const found = attentionCase(plain);
   const { query, key, value } = toTensors(found.arrays);
   const stored = contiguousStorage(key as tf.Tensor4D, value as tf.Tensor4D);
   const { output } = attend(kernel, { query: query as tf.Tensor4D, stored }, found.options());
   const expected = attentionOracle(found.oracle);
-  expectClose({ actual: { output: toHost(output) }, expected: { output: expected.output } });
+  expectClose({ actual: { output: await read(output) }, expected: { output: expected.output } });
 }
 
-function checkSecondOrder(kernel: AttentionKernel): void {
+function checkSecondOrder(kernel: AttentionKernel): Promise<void> {
   const found = attentionCase(plain);
   const tensors = toTensors(found.arrays);
   const options = found.options();
   const output = (query: tf.Tensor) =>
     tf.sum(tf.square(attendWith(kernel, { ...tensors, query }, options).output));
   const first = tf.grad(output);
-  expectRefused(() => tf.grad((query) => tf.sum(first(query)))(tensors.query!));
+  return expectRefused(() => tf.grad((query) => tf.sum(first(query)))(tensors.query!));
 }

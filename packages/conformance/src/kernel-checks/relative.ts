@@ -7,7 +7,7 @@ import type { Check } from '../check';
 import { expectClose } from '../expect-close';
 import { centralDifferences, weightedSum } from '../gradients';
 import { randomTensor, seededRandom } from '../inputs';
-import { attendWith, toHost, toTensor, toTensors } from '../kernel-run';
+import { attendWith, read, readAll, toTensor, toTensors } from '../kernel-run';
 import { attentionOracle, type OracleInputs } from '../oracle';
 import { oracleTables, randomTables, relativeKinds, tensorTables } from '../relative-tables';
 import { expectRefused } from './refusals';
@@ -48,7 +48,7 @@ interface TableCase {
   readonly softcap: number;
 }
 
-function checkTables(kernel: AttentionKernel, { kind, positions, softcap }: TableCase): void {
+async function checkTables(kernel: AttentionKernel, { kind, positions, softcap }: TableCase): Promise<void> {
   const found = attentionCase({ sizes, mask: 'causal', softcap });
   const tables = randomTables(relativeKinds[kind]!(sizes));
   const cotangent = randomTensor([sizes.B, sizes.Hq, sizes.Sq, sizes.Dv], seededRandom(1));
@@ -68,7 +68,7 @@ function checkTables(kernel: AttentionKernel, { kind, positions, softcap }: Tabl
   const names = Object.keys(arrays);
   const tensors = toTensors(arrays);
   const { output, maxAbsScore } = attentionOracle(oracle);
-  expectClose({ actual: { output: toHost(outputOf(tensors)) }, expected: { output }, maxAbsScore });
+  expectClose({ actual: { output: await read(outputOf(tensors)) }, expected: { output }, maxAbsScore });
 
   const weights = toTensor(cotangent);
   const gradients = tf.grads((...given) =>
@@ -76,7 +76,7 @@ function checkTables(kernel: AttentionKernel, { kind, positions, softcap }: Tabl
   )(Object.values(tensors));
   const loss = () => weightedSum(attentionOracle(oracle).output, cotangent.data);
   expectClose({
-    actual: Object.fromEntries(names.map((name, n) => [name, toHost(gradients[n]!)])),
+    actual: await readAll(Object.fromEntries(names.map((name, n) => [name, gradients[n]!]))),
     expected: Object.fromEntries(names.map((name) => [name, centralDifferences(loss, arrays[name]!.data)])),
     maxAbsScore,
     isGradient: true,

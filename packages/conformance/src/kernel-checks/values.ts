@@ -35,18 +35,19 @@ function asksFor(row: CaseRow, refused: readonly Refusable[]): boolean {
 }
 
 /** Throws unless the kernel's results for this case are the oracle's. */
-export function checkResults(kernel: AttentionKernel, found: AttentionCase): void {
+export async function checkResults(kernel: AttentionKernel, found: AttentionCase): Promise<void> {
   const { maxAbsScore, ...oracle } = attentionOracle(found.oracle);
+  const baseline = kernel === composed ? undefined : await kernelNumbers(composed, found);
   expectClose({
-    actual: kernelNumbers(kernel, found),
+    actual: await kernelNumbers(kernel, found),
     expected: Object.fromEntries(resultNames(found).map((name) => [name, oracle[name]])),
-    baseline: kernel === composed ? undefined : () => kernelNumbers(composed, found),
+    baseline: baseline && (() => baseline),
     maxAbsScore,
   });
 }
 
 /** Throws unless the kernel's gradients for this case are those of the oracle. */
-export function checkGradients(kernel: AttentionKernel, found: AttentionCase): void {
+export async function checkGradients(kernel: AttentionKernel, found: AttentionCase): Promise<void> {
   const { maxAbsScore } = attentionOracle(found.oracle);
   const entriesOf = isLarge(found) ? sample : (array: Float64Array) => [...array.keys()];
   const picked = (gradients: Numbers): Numbers =>
@@ -56,10 +57,11 @@ export function checkGradients(kernel: AttentionKernel, found: AttentionCase): v
         Float64Array.from(entriesOf(all), (n) => all[n]!),
       ]),
     );
+  const baseline = kernel === composed ? undefined : picked(await kernelGradients(composed, found));
   expectClose({
-    actual: picked(kernelGradients(kernel, found)),
+    actual: picked(await kernelGradients(kernel, found)),
     expected: picked(oracleGradients(found, entriesOf)),
-    baseline: kernel === composed ? undefined : () => picked(kernelGradients(composed, found)),
+    baseline: baseline && (() => baseline),
     maxAbsScore,
     isGradient: true,
   });

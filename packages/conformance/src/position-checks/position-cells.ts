@@ -58,7 +58,7 @@ export function positionCells(suite: PositionSuite): readonly PositionCell[] {
 type MakeCell = (
   calls: string,
   call: CellCall,
-  run: (trial: Trial) => void,
+  run: (trial: Trial) => void | Promise<void>,
   options?: { readonly refused?: string },
 ) => PositionCell;
 
@@ -113,7 +113,7 @@ function gridCells(grid: NonNullable<PositionCase['grid']>, cell: MakeCell): rea
   ];
 }
 
-function expectRefusal(run: () => void, reason: string): void {
-  const error = thrownBy(run);
+async function expectRefusal(run: () => void | Promise<void>, reason: string): Promise<void> {
+  const error = await thrownBy(run);
   if (!isAttentionError(error) || !error.message.includes(reason)) throw error;
 }

@@ -4,10 +4,10 @@ import * as tf from '@tensorflow/tfjs-core';
 import { expectClose } from '../expect-close';
 import { centralDifferences, weightedSum } from '../gradients';
 import { randomArray, seededRandom } from '../inputs';
-import { type Numbers, toHost, toTensor } from '../kernel-run';
+import { type Numbers, read, toTensor } from '../kernel-run';
 import { type LayerCase, type LayerConfig, layerCase, randomWeights } from '../layer-case';
 import { layerOracle } from '../layer-oracle';
-import { layerGradients } from '../layer-run';
+import { layerGradients, layerNumbers } from '../layer-run';
 import type { MaskName } from '../mask-kinds';
 import { expectSameMemory, memoryNow } from '../memory';
 import type { HostTensor, OracleInputs } from '../oracle';
@@ -70,12 +70,11 @@ function made(trial: Trial) {
   };
 }
 
-export function checkOnePass(trial: Trial): void {
+export async function checkOnePass(trial: Trial): Promise<void> {
   const { layer, found, oracle, call, dispose } = made(trial);
   const { output, weights, maxAbsScore } = layerOracle(oracle);
-  const result = layer.apply(found.inputs(), { ...call(), returns: ['weights'] });
   expectClose({
-    actual: { output: toHost(result.output), weights: toHost(result.weights!) },
+    actual: await layerNumbers(layer, found.inputs(), { ...call(), returns: ['weights'] }),
     expected: { output, weights },
     maxAbsScore,
   });
@@ -83,7 +82,7 @@ export function checkOnePass(trial: Trial): void {
 }
 
 /** The gradient of every number of the method's variables, and of every seventh of the layer's own and its inputs. */
-export function checkGradients(trial: Trial): void {
+export async function checkGradients(trial: Trial): Promise<void> {
   const { layer, found, weights, oracle, call, dispose } = made(trial);
   const first = layerOracle(oracle);
   const output = randomArray(first.output.length, seededRandom(first.output.length));
@@ -102,8 +101,13 @@ export function checkGradients(trial: Trial): void {
     name,
     centralDifferences(loss, data, entriesOf(name)),
   ]);
+  const gradients = await layerGradients(layer, {
+    inputs: found.inputs(),
+    call: call(),
+    cotangents: { output },
+  });
   expectClose({
-    actual: chosen(layerGradients(layer, { inputs: found.inputs(), call: call(), cotangents: { output } })),
+    actual: chosen(gradients),
     expected: chosen(Object.fromEntries(differences)),
     maxAbsScore: first.maxAbsScore,
     isGradient: true,
@@ -112,11 +116,11 @@ export function checkGradients(trial: Trial): void {
 }
 
 /** Chunks of tokens, the past in a cache, give the rows of one pass. */
-export function checkCached(trial: Trial, suite: PositionSuite): void {
+export async function checkCached(trial: Trial, suite: PositionSuite): Promise<void> {
   const { layer, found, oracle, call, dispose } = made(trial);
   const { output, maxAbsScore } = layerOracle(oracle);
   expectClose({
-    actual: { output: toHost(inChunks(layer, found, { call: call(), suite })) },
+    actual: { output: await read(inChunks(layer, found, { call: call(), suite })) },
     expected: { output },
     maxAbsScore,
   });

@@ -49,5 +49,5 @@ export interface PositionCell {
   readonly mask: string;
   /** Why it is refused; absent where it gives the oracle's numbers. */
   readonly refused?: string;
-  run(): void;
+  run(): void | Promise<void>;
 }

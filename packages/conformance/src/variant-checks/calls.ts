@@ -3,7 +3,7 @@ import { type Attention, composed } from '@polyhead/core';
 import type * as tf from '@tensorflow/tfjs-core';
 import type { Check } from '../check';
 import { tabulate } from '../inputs';
-import { toHost, toTensor } from '../kernel-run';
+import { read, toTensor } from '../kernel-run';
 import { type LayerConfig, layerCase } from '../layer-case';
 import { layerNumbers } from '../layer-run';
 import { maxError } from '../tolerance';
@@ -33,12 +33,12 @@ export function callChecks(variant: Variant): readonly Check[] {
   ];
 }
 
-function checkReturns(variant: Variant): void {
+async function checkReturns(variant: Variant): Promise<void> {
   const layer = variant.create(config);
   const found = layerCase(row);
   const shapes = { weights: [2, 2, 4, 5], logSumExp: [2, 2, 4], headOutputs: [2, 2, 4, 3] };
   const names = Object.keys(shapes) as (keyof typeof shapes)[];
-  const { output: alone } = layerNumbers(layer, found.inputs(), found.call());
+  const { output: alone } = await layerNumbers(layer, found.inputs(), found.call());
   for (const returns of [[], ...names.map((name) => [name]), names]) {
     const { kernel, output, ...rest } = layer.apply(found.inputs(), { ...found.call(), returns });
     if (Object.keys(rest).sort().join() !== [...returns].sort().join())
@@ -48,7 +48,8 @@ function checkReturns(variant: Variant): void {
       if (rest[name]?.shape.join() !== shapes[name].join())
         throw new Error(`${name} is [${rest[name]?.shape}]`);
     }
-    if (maxError(toHost(output), alone!) !== 0) throw new Error(`asking for ${returns} changes the output`);
+    if (maxError(await read(output), alone!) !== 0)
+      throw new Error(`asking for ${returns} changes the output`);
   }
   layer.dispose();
 }
@@ -76,32 +77,34 @@ function checkCacheShape(variant: Variant): void {
   layer.dispose();
 }
 
-function checkDropout(variant: Variant): void {
+async function checkDropout(variant: Variant): Promise<void> {
   const found = layerCase(row);
-  const outputOf = (layer: Attention, seed?: number) =>
-    layerNumbers(layer, found.inputs(), {
-      ...found.call(),
-      ...(seed !== undefined && { training: { seed } }),
-    }).output!;
+  const outputOf = async (layer: Attention, seed?: number) => {
+    const training = seed !== undefined && { training: { seed } };
+    const { output } = await layerNumbers(layer, found.inputs(), { ...found.call(), ...training });
+    return output!;
+  };
   const plain = variant.create(config);
   const layer = variant.create({ ...config, dropout: 0.5 });
   const other = variant.create({ ...config, dropout: 0.5, seed: 6 });
   other.setWeights(layer.getWeights());
   const same = (one: Float64Array, two: Float64Array) => maxError(one, two) === 0;
+  const whole = await outputOf(plain);
+  const dropped = await outputOf(layer, 1);
   const rules: readonly (readonly [boolean, string])[] = [
-    [same(outputOf(layer), outputOf(plain)), 'without training nothing is dropped'],
-    [same(outputOf(plain, 1), outputOf(plain)), 'a rate of 0 drops nothing'],
-    [same(outputOf(layer, 1), outputOf(layer, 1)), 'the same seed drops the same'],
-    [!same(outputOf(layer, 1), outputOf(layer)), 'training drops something'],
-    [!same(outputOf(layer, 1), outputOf(layer, 2)), 'another seed drops others'],
-    [!same(outputOf(layer, 1), outputOf(other, 1)), 'layers of other seeds drop others'],
+    [same(await outputOf(layer), whole), 'without training nothing is dropped'],
+    [same(await outputOf(plain, 1), whole), 'a rate of 0 drops nothing'],
+    [same(await outputOf(layer, 1), dropped), 'the same seed drops the same'],
+    [!same(whole, dropped), 'training drops something'],
+    [!same(await outputOf(layer, 2), dropped), 'another seed drops others'],
+    [!same(await outputOf(other, 1), dropped), 'layers of other seeds drop others'],
   ];
   for (const [holds, rule] of rules) if (!holds) throw new Error(`not so: ${rule}`);
   for (const each of [plain, layer, other]) each.dispose();
 }
 
 /** Values are one-hot rows, so that head outputs are the weights that are left. */
-function checkKept(variant: Variant): void {
+async function checkKept(variant: Variant): Promise<void> {
   const [B, Sq, Skv, rate] = [2, 20, 12, 0.3];
   const layer = variant.create({ embedDim: 2 * Skv, numHeads: 2, dropout: rate, seed: 5 });
   const oneHot = tabulate([2 * Skv, 2 * Skv], (i, o) => Number(i === o! % Skv));
@@ -109,7 +112,7 @@ function checkKept(variant: Variant): void {
   const { query, key } = layerCase({ ...row, config: layer.config as LayerConfig, B, Sq, Skv }).inputs();
   const value = toTensor(tabulate([B, Skv, 2 * Skv], (_b, j, c) => Number(j === c))) as tf.Tensor3D;
   const call = { training: { seed: 1 }, returns: ['weights', 'headOutputs'] as const };
-  const { weights, headOutputs } = layerNumbers(layer, { query, key: key!, value }, call);
+  const { weights, headOutputs } = await layerNumbers(layer, { query, key: key!, value }, call);
   const kept = headOutputs!.map((left, n) => left / weights![n]!);
   const isFactor = (x: number) => x === 0 || Math.abs(x * (1 - rate) - 1) < 1e-5;
   if (!kept.every(isFactor)) throw new Error(`a weight is scaled by ${kept.find((x) => !isFactor(x))}`);

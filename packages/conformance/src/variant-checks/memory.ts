@@ -30,7 +30,7 @@ export function variantMemoryChecks({ create }: Variant): readonly Check[] {
     },
     {
       name: 'is gone when disposed, once or twice, and says so when used',
-      run() {
+      async run() {
         const inputs = layerCase(row).inputs();
         const before = memoryNow();
         const layer = create(config);
@@ -39,7 +39,7 @@ export function variantMemoryChecks({ create }: Variant): readonly Check[] {
         layer.dispose();
         expectSameMemory(before);
         for (const use of [() => layer.apply(inputs), () => layer.getWeights()]) {
-          const error = thrownBy(use);
+          const error = await thrownBy(use);
           if (!isAttentionError(error) || !/disposed/.test(error.message)) throw error;
         }
         expectSameMemory(before);
@@ -65,22 +65,22 @@ function checkResults(layer: Attention): void {
   layer.dispose();
 }
 
-function checkTraining(layer: Attention): void {
+async function checkTraining(layer: Attention): Promise<void> {
   const found = layerCase(row);
   const [inputs, call] = [found.inputs(), { ...found.call(), training: { seed: 1 } }];
   const optimizer = tf.train.adam(0.01);
   const variables = layer.variables.map(({ variable }) => variable);
-  const step = () =>
-    tf.tidy(
-      () =>
-        optimizer
-          .minimize(() => tf.mean(tf.square(layer.apply(inputs, call).output)), true, variables)!
-          .dataSync()[0]!,
-    );
-  const first = step(); // the optimiser makes its own variables here
+  const loss = () => tf.mean(tf.square(layer.apply(inputs, call).output)) as tf.Scalar;
+  const step = async () => {
+    const found = optimizer.minimize(loss, true, variables)!;
+    const [number] = await found.data();
+    found.dispose();
+    return number!;
+  };
+  const first = await step(); // the optimiser makes its own variables here
   const before = memoryNow();
   let last = first;
-  for (let n = 0; n < 20; n++) last = step();
+  for (let n = 0; n < 20; n++) last = await step();
   expectSameMemory(before);
   if (!(last < first)) throw new Error(`the loss went from ${first} to ${last}`);
   optimizer.dispose();

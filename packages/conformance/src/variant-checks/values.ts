@@ -34,18 +34,18 @@ function withWeights(variant: Variant, row: LayerRow) {
   return { layer, weights, found, oracle };
 }
 
-function checkResults(variant: Variant, row: LayerRow): void {
+async function checkResults(variant: Variant, row: LayerRow): Promise<void> {
   const { layer, found, oracle } = withWeights(variant, row);
   const { maxAbsScore, ...expected } = layerOracle(oracle);
   expectClose({
-    actual: layerNumbers(layer, found.inputs(), { ...found.call(), returns }),
+    actual: await layerNumbers(layer, found.inputs(), { ...found.call(), returns }),
     expected,
     maxAbsScore,
   });
   layer.dispose();
 }
 
-function checkGradients(variant: Variant, row: LayerRow): void {
+async function checkGradients(variant: Variant, row: LayerRow): Promise<void> {
   const { layer, weights, found, oracle } = withWeights(variant, row);
   const first = layerOracle(oracle);
   const random = seededRandom(first.output.length);
@@ -57,7 +57,11 @@ function checkGradients(variant: Variant, row: LayerRow): void {
   };
   const arrays = { ...found.arrays, ...weights };
   expectClose({
-    actual: layerGradients(layer, { inputs: found.inputs(), call: { ...found.call(), returns }, cotangents }),
+    actual: await layerGradients(layer, {
+      inputs: found.inputs(),
+      call: { ...found.call(), returns },
+      cotangents,
+    }),
     expected: Object.fromEntries(
       Object.entries(arrays).map(([name, { data }]) => [name, centralDifferences(loss, data)]),
     ),

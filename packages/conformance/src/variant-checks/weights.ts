@@ -3,7 +3,7 @@ import { type Attention, isAttentionError } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import { type Check, thrownBy } from '../check';
 import { expectClose } from '../expect-close';
-import { toHost, toTensors } from '../kernel-run';
+import { read, toTensors } from '../kernel-run';
 import { type LayerConfig, layerCase, randomWeights } from '../layer-case';
 import { layerNumbers } from '../layer-run';
 import { expectSameMemory, memoryNow } from '../memory';
@@ -18,12 +18,13 @@ export function weightChecks(variant: Variant): readonly Check[] {
   return [
     ...rows.map((row) => ({
       name: `is rebuilt by its config, as JSON, and its weights: ${row.name}`,
-      run() {
+      async run() {
         const layer = variant.create(row.config);
         const rebuilt = variant.create(JSON.parse(JSON.stringify(layer.config)));
         rebuilt.setWeights(layer.getWeights());
         const [inputs, call] = [layerCase(row).inputs(), layerCase(row).call()];
-        const [one, other] = [layer, rebuilt].map((each) => layerNumbers(each, inputs, call).output!);
+        const { output: one } = await layerNumbers(layer, inputs, call);
+        const { output: other } = await layerNumbers(rebuilt, inputs, call);
         if (maxError(other!, one!) !== 0) throw new Error('the rebuilt layer gives another output');
         disposeAll([layer, rebuilt]);
       },
@@ -44,15 +45,16 @@ function disposeAll(layers: readonly Attention[]): void {
   for (const layer of layers) layer.dispose();
 }
 
-function startOf(layer: Attention): Float64Array[] {
-  return layer.variables.map(({ variable }) => toHost(variable));
+function startOf(layer: Attention): Promise<Float64Array[]> {
+  return Promise.all(layer.variables.map(({ variable }) => read(variable)));
 }
 
-function checkSeeds(variant: Variant): void {
+async function checkSeeds(variant: Variant): Promise<void> {
   const { seed: _, ...unseeded } = config;
   const configs = [config, config, { ...config, seed: 4 }, unseeded, unseeded];
   const layers = configs.map((each) => variant.create(each));
-  const [one, same, ...others] = layers.map((layer) => startOf(layer)) as [Float64Array[], Float64Array[]];
+  const starts = await Promise.all(layers.map((layer) => startOf(layer)));
+  const [one, same, ...others] = starts as [Float64Array[], Float64Array[]];
   if (one.some((numbers, n) => maxError(numbers, same[n]!) !== 0))
     throw new Error('the same seed starts differently');
   const all = [one, ...(others as Float64Array[][])].flat().filter((numbers) => numbers.some((x) => x !== 0));
@@ -61,24 +63,24 @@ function checkSeeds(variant: Variant): void {
   disposeAll(layers);
 }
 
-function checkRead(variant: Variant): void {
+async function checkRead(variant: Variant): Promise<void> {
   const layer = variant.create(config);
-  const before = startOf(layer);
+  const before = await startOf(layer);
   const weights = layer.getWeights();
   const names = layer.variables.map(({ name }) => name);
   if (Object.keys(weights).join() !== names.join()) throw new Error(`${Object.keys(weights)} for ${names}`);
   const doubled = Object.fromEntries(Object.entries(weights).map(([name, x]) => [name, tf.mul(x, 2)]));
   layer.setWeights(doubled);
   tf.dispose([weights, doubled]);
-  const after = startOf(layer);
+  const after = await startOf(layer);
   if (after.some((numbers, n) => numbers.some((x, m) => x !== 2 * before[n]![m]!)))
     throw new Error('not what was set');
   layer.dispose();
 }
 
-function checkWrongWeights(variant: Variant): void {
+async function checkWrongWeights(variant: Variant): Promise<void> {
   const layer = variant.create(config);
-  const before = startOf(layer);
+  const before = await startOf(layer);
   const good = toTensors(randomWeights(layer));
   const last = layer.variables.at(-1)!.name;
   const { [last]: _, ...missing } = good;
@@ -90,25 +92,25 @@ function checkWrongWeights(variant: Variant): void {
   };
   const memory = memoryNow();
   for (const [fault, weights] of Object.entries(wrong)) {
-    const error = thrownBy(() => layer.setWeights(weights));
+    const error = await thrownBy(() => layer.setWeights(weights));
     const named = fault === 'unknown' ? 'stranger' : last;
     if (!isAttentionError(error) || !error.message.includes(named)) throw new Error(`${fault}: ${error}`);
   }
   expectSameMemory(memory);
-  if (startOf(layer).some((numbers, n) => maxError(numbers, before[n]!) !== 0))
+  if ((await startOf(layer)).some((numbers, n) => maxError(numbers, before[n]!) !== 0))
     throw new Error('some were set');
   layer.dispose();
 }
 
 /** Columns of head h in each projection, rows of head h in that of the output: their outputs add up to the layer's. */
-function checkHeads(variant: Variant): void {
+async function checkHeads(variant: Variant): Promise<void> {
   const D = 3;
   const whole = variant.create({ ...config, headDim: D });
   const weights = toTensors(randomWeights(whole));
   whole.setWeights(weights);
   const found = layerCase({ name: '', config, B: 2, Sq: 4, Skv: 5, mask: 'causal' });
   const ofPosition = Object.entries(weights).filter(([name]) => name.startsWith('position/')); // shared by heads
-  const heads = [0, 1].map((h) => {
+  const outputOf = async (h: number) => {
     const head = variant.create({ ...config, numHeads: 1, headDim: D });
     const columns = (name: string) => tf.slice(weights[`${name}/kernel`]!, [0, h * D], [-1, D]);
     head.setWeights({
@@ -118,13 +120,14 @@ function checkHeads(variant: Variant): void {
       'value/kernel': columns('value'),
       'output/kernel': tf.slice(weights['output/kernel']!, [h * D, 0], [D, -1]),
     });
-    const { output } = layerNumbers(head, found.inputs(), found.call());
+    const { output } = await layerNumbers(head, found.inputs(), found.call());
     head.dispose();
     return output!;
-  });
+  };
+  const [one, other] = [await outputOf(0), await outputOf(1)];
   expectClose({
-    actual: { output: heads[0]!.map((x, n) => x + heads[1]![n]!) },
-    expected: { output: layerNumbers(whole, found.inputs(), found.call()).output! },
+    actual: { output: one.map((x, n) => x + other[n]!) },
+    expected: await layerNumbers(whole, found.inputs(), found.call()),
   });
   whole.dispose();
 }

@@ -5,12 +5,14 @@
 import * as tf from '@tensorflow/tfjs-core';
 import type { MaskPlan } from '../mask';
 import { eachRowOfPlan } from '../mask-plan';
+import { readsAtOnce } from '../reads-at-once';
 import { take, whole } from '../take';
 import { writeTensor } from '../write-tensor';
 import type { PairIndices } from './block-tables';
 import type { Block } from './blocks';
 import { lookup } from './distance-lookup';
 import type { Prepared } from './prepare';
+import { zeroWhere } from './zero-where';
 
 export interface AddedToScores {
   /** Broadcasts to [b, h, rows, keys], or to [b, h, rows, keys + 1] with a sink key; absent where nothing is added. */
@@ -82,9 +84,15 @@ function biasOf(
   { hidden, indices }: { readonly hidden: tf.Tensor4D | undefined; readonly indices: PairIndices },
 ): tf.Tensor4D | undefined {
   const ofDistance = tables?.bias && cutKeys(lookup(tables.bias.table, indices.bias!, 'neither'), block);
-  const biases = sum([bias && cut(bias, block), ofDistance]); // [1 | b, 1 | Hq, 1 | rows, 1 | keys]
+  const biases = withinReach(sum([bias && cut(bias, block), ofDistance])); // [1 | b, 1 | Hq, 1 | rows, 1 | keys]
   if (!biases || !hidden || biasIsFinite) return biases;
   return tf.where(tf.equal(hidden, 0), biases, tf.fill([1, 1, 1, 1], -Infinity));
+}
+
+/** On WebGL the largest of numbers below -1e20 is -1e20, and a row of them would have no weights. */
+function withinReach(biases: tf.Tensor4D | undefined): tf.Tensor4D | undefined {
+  if (!biases || tf.getBackend() !== 'webgl') return biases;
+  return tf.where(tf.equal(biases, -Infinity), -Infinity, tf.maximum(biases, -1e19)) as tf.Tensor4D;
 }
 
 /** 1 for rows whose every key, and the sink, is hidden; else 0. */
@@ -94,13 +102,14 @@ function rowsWithoutLogit(
   keyCount: number,
 ): tf.Tensor4D {
   const none = tf.fill<tf.Rank.R4>([1, 1, 1, 1], keyCount === 0 ? -Infinity : 0);
-  const largest = terms ? tf.max(terms, 3, true) : none;
+  const largest = terms ? largestOfRows(terms) : none;
   return tf.cast(tf.equal(sink ? tf.maximum(largest, sink) : largest, -Infinity), 'float32');
 }
 
-/** 0 where true, -Infinity where false: log of 1 and 0. `where` is ten times slower on wasm. */
-export function zeroWhere(condition: tf.Tensor): tf.Tensor4D {
-  return tf.log(tf.cast(condition, 'float32')) as tf.Tensor4D;
+/** -Infinity for rows of nothing else: there, too, WebGL gives -1e20. */
+function largestOfRows(terms: tf.Tensor4D): tf.Tensor4D {
+  if (readsAtOnce()) return tf.max(terms, 3, true);
+  return zeroWhere(tf.max(tf.cast(tf.notEqual(terms, -Infinity), 'float32'), 3, true));
 }
 
 function withColumn(terms: tf.Tensor4D | undefined, column: tf.Tensor4D, keyCount: number): tf.Tensor4D {

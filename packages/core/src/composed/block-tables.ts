@@ -4,7 +4,7 @@ import type { Span } from '../mask';
 import type { DistanceIndex, Positions } from '../position';
 import { take, whole } from '../take';
 import type { Block } from './blocks';
-import { type PairIndex, pairIndex } from './distance-lookup';
+import { type PairIndex, pairIndex } from './pair-index';
 import type { Prepared } from './prepare';
 import type { BlockTables } from './relative-terms';
 

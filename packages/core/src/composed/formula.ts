@@ -9,6 +9,7 @@ import {
   tableProducts,
   tableProductsGradient,
 } from './relative-terms';
+import { zeroWhere } from './zero-where';
 
 /** The tensors of a block. `keys` counts the sink key where there is one. */
 export interface BlockTensors {
@@ -52,7 +53,7 @@ export function logSumExp(
   blindRows: tf.Tensor4D | undefined,
 ): tf.Tensor4D {
   const sums: tf.Tensor4D = tf.sub(tf.max(scores, 3, true), tf.log(tf.max(weights, 3, true))); // [b, hq, rows, 1]
-  return blindRows ? tf.add(sums, tf.log(tf.sub(1, blindRows))) : sums;
+  return blindRows ? tf.add(sums, zeroWhere(tf.sub(1, blindRows))) : sums;
 }
 
 export interface ResultGradients {

@@ -5,11 +5,12 @@ import { type CallSizes, checkInputs } from '../checks/check-inputs';
 import type { KernelCall } from '../kernel';
 import type { MaskPlan } from '../mask';
 import type { Positions } from '../position';
-import { zeroWhere } from './added-to-scores';
 import type { PreparedTable, PreparedTables } from './block-tables';
-import { lookup, pairIndex } from './distance-lookup';
+import { lookup } from './distance-lookup';
 import type { Differentiable } from './inputs';
+import { pairIndex } from './pair-index';
 import { isTrue, withoutUnseenRows } from './unseen-rows';
+import { zeroWhere } from './zero-where';
 
 export interface Prepared {
   readonly sizes: CallSizes;

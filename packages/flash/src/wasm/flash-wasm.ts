@@ -26,7 +26,7 @@ export interface FlashWasmOptions extends TileOptions {
   readonly relaxedSimd?: 'auto' | boolean;
   /**
    * How many threads compute, the caller's among them, from when `prepare` has been awaited until `dispose`; a small call has
-   * one. Where tfjs's memory is not shared, as in Node, tensors are copied at each call. Default: 1.
+   * one. Where tfjs's memory is not shared, as in Node, tensors are copied at each call, into room that is kept. Default: 1.
    */
   readonly threads?: number;
 }

@@ -15,7 +15,7 @@ export interface Pass {
 }
 
 const notPrepared = 'prepare() has not been awaited on backend "wasm"';
-const patience = 10_000; // ms that a unit may take beyond what those of the caller took, a hundred times
+const patience = 10_000; // ms that the caller waits, beside a hundred times what its own units took
 
 export class ThreadPool {
   readonly threads: number; // the caller's among them

@@ -1,0 +1,98 @@
+// What graphics cards are known to do wrong. Holds on every backend; numbers are waited for.
+import { attend, composed, dense, isAttentionError, validLengths } from '@polyhead/core';
+import * as tf from '@tensorflow/tfjs-core';
+import { describe, expect, it } from 'vitest';
+import { attentionCase } from './attention-case';
+import { thrownBy } from './check';
+import { expectClose } from './expect-close';
+import { checkGradients, checkResults } from './kernel-checks/values';
+import { kernelGradients, kernelNumbers } from './kernel-run';
+import { attentionOracle } from './oracle';
+import { withScores, zeroScores } from './scene';
+
+const hidden = Array<number>(60).fill(0);
+const oneAndHidden = () => withScores([[-0.03, ...hidden]], [4, ...hidden]);
+
+describe('A19: one score among sixty hidden ones has weight 1', () => {
+  it.each([-1e9, -3.4e38, Number.NEGATIVE_INFINITY])('hidden by a bias of %d', async (low) => {
+    const bias = tf.tensor4d([0, ...hidden.map(() => low)], [1, 1, 1, 61]);
+    const { weights } = attend(composed, oneAndHidden(), { scale: 1, bias, returns: ['weights'] });
+    expect([...(await weights!.data())]).toEqual([1, ...hidden]);
+  });
+
+  it('hidden by a mask', async () => {
+    const mask = dense(tf.tensor2d([[1, ...hidden]], [1, 61], 'bool'));
+    const { weights } = attend(composed, oneAndHidden(), { scale: 1, mask, returns: ['weights'] });
+    expect([...(await weights!.data())]).toEqual([1, ...hidden]);
+  });
+});
+
+describe('A21: a row', () => {
+  it('that sees nothing gives 0 on floats of any range', async () => {
+    const { output } = attend(composed, zeroScores(1, [3, 5]), { mask: validLengths([0]) });
+    expect([...(await output.data())]).toEqual([0]);
+  });
+
+  it.each([-1e4, -1e9, -1e30, -3.4e38])('whose every bias is %d weighs its keys alike', async (low) => {
+    const bias = tf.fill<tf.Rank.R4>([1, 1, 1, 4], low);
+    const { output } = attend(composed, zeroScores(1, [1, 2, 3, 6]), { bias });
+    expect([...(await output.data())]).toEqual([3]);
+  });
+});
+
+describe('C13: backends agree', () => {
+  const found = attentionCase({
+    sizes: { B: 1, Hq: 2, Hkv: 2, Sq: 33, Skv: 33, D: 16, Dv: 16 },
+    mask: 'causal',
+    returns: ['weights', 'logSumExp'],
+  });
+
+  it('this one with cpu, within what each may differ from the oracle', async () => {
+    const here = tf.getBackend();
+    const numbers = await kernelNumbers(composed, found);
+    const gradients = await kernelGradients(composed, found);
+    await tf.setBackend('cpu');
+    const onCpu = await kernelNumbers(composed, found);
+    const gradientsOnCpu = await kernelGradients(composed, found);
+    await tf.setBackend(here);
+    const { maxAbsScore } = attentionOracle(found.oracle);
+    expectClose({ actual: numbers, expected: onCpu, maxAbsScore });
+    expectClose({ actual: gradients, expected: gradientsOnCpu, maxAbsScore, isGradient: true });
+  });
+});
+
+describe('C14: sizes around 160, of which some gave all zeros', () => {
+  it.each([157, 158, 159, 160, 161, 162])('%d tokens', async (S) => {
+    const found = attentionCase({
+      sizes: { B: 1, Hq: 2, Hkv: 1, Sq: S, Skv: S, D: 8, Dv: 8 },
+      mask: 'causal',
+    });
+    await checkResults(composed, found);
+    await checkGradients(composed, found);
+  });
+});
+
+describe('M12: an operation that a backend lacks', () => {
+  it('is named, with the backend and one that has it', async () => {
+    const here = tf.getBackend();
+    tf.registerBackend('poor', () => tf.findBackendFactory('cpu')());
+    for (const kernel of tf.getKernelsForBackend('cpu')) {
+      if (kernel.kernelName !== 'Softmax') tf.registerKernel({ ...kernel, backendName: 'poor' });
+    }
+    await tf.setBackend('poor');
+    const scene = zeroScores(1, [1, 3]);
+    const output = (query: tf.Tensor) => attend(composed, { ...scene, query: query as tf.Tensor4D }).output;
+    const errors = [
+      await thrownBy(() => output(scene.query)),
+      await thrownBy(() => tf.grad((query) => tf.sum(output(query)))(scene.query)),
+    ];
+    await tf.setBackend(here);
+    tf.removeBackend('poor');
+    for (const error of errors) {
+      expect(error).toSatisfy(isAttentionError);
+      expect(String(error)).toMatch(
+        /backend "poor" lacks the operation Softmax[\s\S]*tf.setBackend\('\w+'\)/,
+      );
+    }
+  });
+});

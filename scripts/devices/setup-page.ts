@@ -1,0 +1,35 @@
+// A page: the backend of its project, with tfjs's gradients registered, inside one engine scope.
+/// <reference types="vite/client" />
+import * as tf from '@tensorflow/tfjs';
+import { setWasmPaths } from '@tensorflow/tfjs-backend-wasm';
+import plain from '@tensorflow/tfjs-backend-wasm/wasm-out/tfjs-backend-wasm.wasm?url';
+import simd from '@tensorflow/tfjs-backend-wasm/wasm-out/tfjs-backend-wasm-simd.wasm?url';
+import threaded from '@tensorflow/tfjs-backend-wasm/wasm-out/tfjs-backend-wasm-threaded-simd.wasm?url';
+import '@tensorflow/tfjs-backend-webgpu';
+import { afterEach, beforeAll, beforeEach, expect } from 'vitest';
+import { failOnRefusals, guardDevice } from './guard';
+
+const backend: string = import.meta.env.POLYHEAD_BACKEND;
+Object.assign(globalThis, { process: { env: import.meta.env } }); // where tests look for it
+
+beforeAll(async () => {
+  if (tf.getBackend() === backend) return; // files share an engine
+  setWasmPaths({
+    'tfjs-backend-wasm.wasm': plain,
+    'tfjs-backend-wasm-simd.wasm': simd,
+    'tfjs-backend-wasm-threaded-simd.wasm': threaded,
+  });
+  tf.env().set('PROD', true);
+  // Small tensors too are computed on the device.
+  if (backend === 'webgpu') tf.env().set('WEBGPU_CPU_FORWARD', false);
+  if (backend === 'webgl') tf.env().set('WEBGL_CPU_FORWARD', false);
+  // In software, compiling a program for each size is most of the time; a whole run does as tfjs does by itself.
+  if (backend === 'webgl' && process.env.POLYHEAD_SAMPLE) tf.env().set('WEBGL_USE_SHAPES_UNIFORMS', true);
+  await tf.setBackend(backend);
+  expect(tf.getBackend()).toBe(backend);
+  guardDevice();
+});
+
+failOnRefusals();
+beforeEach(() => tf.engine().startScope());
+afterEach(() => tf.engine().endScope());
