@@ -1,9 +1,8 @@
 // The suites of the layers with the fused kernel in place of the default one.
-import { commonOptions, describeVariant, shawOracle } from '@polyhead/conformance';
+import { commonOptions, describeVariant } from '@polyhead/conformance';
 import { type AttentionKernel, composed, firstSupported, type LayerParts } from '@polyhead/core';
 import { GroupedQueryAttention, type GroupedQueryConfig } from '@polyhead/grouped-query';
 import { MultiHeadAttention, type MultiHeadConfig } from '@polyhead/multi-head';
-import { RelativePositionAttention } from '@polyhead/relative-position';
 import { flash } from './index';
 
 // Preferred even where another kernel is faster; `composed` runs where weights are asked for.
@@ -28,12 +27,5 @@ describeVariant('GroupedQueryAttention by flash', {
       withFlash(parts),
     ),
   options: [...commonOptions, 'numKeyValueHeads'],
-  knownGaps,
-});
-
-describeVariant('RelativePositionAttention by flash', {
-  create: (config, parts) =>
-    new RelativePositionAttention({ ...config, maxRelativePosition: 2 }, withFlash(parts)),
-  position: shawOracle({ k: 2 }),
   knownGaps,
 });
