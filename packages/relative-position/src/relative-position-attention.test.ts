@@ -1,25 +1,10 @@
 import { expectClose, layerNumbers, numbersOf, toHost, tokenByToken } from '@polyhead/conformance';
-import { causal, composed, countParameters, firstSupported } from '@polyhead/core';
-import { flash } from '@polyhead/flash';
+import { causal, countParameters } from '@polyhead/core';
 import { GrowingCache } from '@polyhead/kv-cache';
 import { MultiHeadAttention } from '@polyhead/multi-head';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
 import { RelativePositionAttention, rotary, shaw, variableShapes } from './index';
-
-const fused = firstSupported([{ ...flash(), worthwhile: () => true }, composed]);
-
-describeVariant('RelativePositionAttention by flash', {
-  create: (config, parts) =>
-    new RelativePositionAttention({ ...config, maxRelativePosition: 2 }, { kernel: fused, ...parts }),
-  options: commonOptions,
-  position: shawOracle({ k: 2 }),
-  knownGaps: {
-    'returns what is asked for, with its shape, and the same output':
-      'weights come from another kernel, which rounds otherwise',
-    'runs the kernel of the call, else its own, and names it': 'a layer without a kernel gets this one here',
-  },
-});
 
 const config = { embedDim: 12, numHeads: 3, maxRelativePosition: 2, seed: 4 };
 const random = (shape: [number, number, number], seed = 1) =>
