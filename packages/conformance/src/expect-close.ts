@@ -1,5 +1,6 @@
 // The comparison every check ends in: named results against named expectations, within the one tolerance rule.
 import type { Numbers } from './kernel-run';
+import { notePrecision } from './note-precision';
 import { composedBound, type Expected, maxError, relativeBound } from './tolerance';
 
 interface Comparison {
@@ -35,6 +36,7 @@ export function expectClose({
       ? relativeBound(wanted, maxError(reference[name]!, wanted.data))
       : composedBound(wanted);
     if (!(error <= bound)) throw new Error(describeMiss(name, actual[name]!, wanted.data, { error, bound }));
+    if (!reference && bound > 0) notePrecision(isGradient ? 'gradients' : 'results', error / bound);
   }
 }
 

@@ -120,7 +120,7 @@ async function checkSplits(
   { first = 1, ...call }: MaskCase,
 ): Promise<void> {
   const expected = await onePass(layer, call);
-  for (const chunks of splits.filter(([size]) => size! >= first)) {
+  for (const chunks of sampled(splits, 3).filter(([size]) => size! >= first)) {
     expectClose({ actual: await inChunks(layer, { ...call, cache }, chunks), expected });
     cache.reset();
   }

@@ -96,6 +96,11 @@ const methods: readonly PositionCase[] = [
     oracle: shawOracle({ k: 1, values: 'position/keys', beyond: 'zero' }),
   },
   {
+    name: 'shaw, one row for all distances',
+    create: ({ headDim }) => shaw({ headDim, maxRelativePosition: 0, valueTable: 'own' }),
+    oracle: shawOracle({ k: 0, values: 'position/values' }),
+  },
+  {
     name: 'bertRelative, relative_key',
     create: ({ headDim }) => bertRelative({ headDim, maxPositions: 10 }),
     oracle: bertRelativeOracle({ P: 10, ofKeys: false }),
@@ -157,21 +162,24 @@ const variants: readonly PositionVariant[] = [
 
 const createCache = (layer: Attention, batch: number) => new GrowingCache(layer.cacheShape(batch));
 const cells = positionCells({ methods, variants, createCache });
-const tried = sampled(cells, 13);
+const tried = sampled(cells, 19);
 
 describe.each([...new Set(tried.map(({ method }) => method))])('%s', (method) => {
   it.each(tried.filter((cell) => cell.method === method))('$variant: $calls, mask $mask', ({ run }) => run());
 });
 
-describe('by the fused kernel', () => {
-  const kernel = firstSupported([{ ...flash(), worthwhile: () => true }, composed]);
-  const byFlash = variants.map((variant) => ({
-    ...variant,
-    create: (config: LayerConfig, parts: LayerParts) => variant.create(config, { kernel, ...parts }),
-  }));
-  const fused = positionCells({ methods, variants: byFlash, createCache });
-  it.each(sampled(fused, 89))('$method, $variant: $calls, mask $mask', ({ run }) => run());
-});
+// Graphics cards have no fused kernel.
+if (!process.env.POLYHEAD_BACKEND?.startsWith('web')) {
+  describe('by the fused kernel', () => {
+    const kernel = firstSupported([{ ...flash(), worthwhile: () => true }, composed]);
+    const byFlash = variants.map((variant) => ({
+      ...variant,
+      create: (config: LayerConfig, parts: LayerParts) => variant.create(config, { kernel, ...parts }),
+    }));
+    const fused = positionCells({ methods, variants: byFlash, createCache });
+    it.each(sampled(fused, 89))('$method, $variant: $calls, mask $mask', ({ run }) => run());
+  });
+}
 
 // On a device, tables are looked up and pairs turned by operations.
 if (process.env.POLYHEAD_BACKEND === 'cpu') {

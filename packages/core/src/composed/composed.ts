@@ -18,6 +18,11 @@ export const composed: AttentionKernel = {
         'stored keys and values have no gradient: rows written in place would make it silently zero',
       );
     }
+    if (hasHalfFloats()) {
+      reasons.push(
+        'WebGL has floats of 16 bits on this device: too few for scores, and a hidden one is NaN; take "wasm" or "cpu"',
+      );
+    }
     return reasons;
   },
   notes: ({ inputs }) =>
@@ -29,6 +34,10 @@ export const composed: AttentionKernel = {
     return resultOf(forward(prepare(call, inputs), asked));
   },
 };
+
+function hasHalfFloats(): boolean {
+  return tf.getBackend() === 'webgl' && !tf.env().getBool('WEBGL_RENDER_FLOAT32_ENABLED');
+}
 
 function asks({ returns = [] }: KernelCall, name: 'weights' | 'logSumExp'): boolean {
   return returns.includes(name);

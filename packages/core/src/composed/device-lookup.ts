@@ -4,7 +4,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import type { Along, PairIndex } from './pair-index';
 
-const oneHotNumbers = 2 ** 22; // at once
+const oneHotNumbers = 2 ** 20; // at once
 
 /** @returns [b, h, rows, columns] */
 export function lookupOnDevice(x: tf.Tensor4D, index: PairIndex, along: Along): tf.Tensor4D {
@@ -75,9 +75,13 @@ function timesOneHot(y: tf.Tensor3D, at: Int32Array, size: number): tf.Tensor3D 
     const count = Math.min(atOnce, n - from);
     parts.push(
       tf.tidy(() => {
-        const rows = tf.tensor1d(at.subarray(from * inner, (from + count) * inner), 'int32');
-        const oneHot = tf.reshape(tf.oneHot(rows, size, 1, 0, 'float32'), [count, inner, size]);
-        return tf.matMul(tf.slice(y, [from, 0, 0], [count, m, inner]), oneHot);
+        const rows = tf.tensor3d(
+          at.subarray(from * inner, (from + count) * inner),
+          [count, inner, 1],
+          'int32',
+        );
+        const oneHot = tf.cast(tf.equal(rows, tf.range(0, size, 1, 'int32')), 'float32'); // [count, inner, size]
+        return tf.matMul(tf.slice(y, [from, 0, 0], [count, m, inner]), oneHot as tf.Tensor3D);
       }),
     );
   }

@@ -1,7 +1,7 @@
 // Weights of a call in plain JavaScript: the scores of the kernel again, and exp(score - logSumExp) of each.
 import { callTensors, type KernelCall, readsAtOnce, type Span } from '@polyhead/core';
-import * as tf from '@tensorflow/tfjs-core';
 import type { CallWeights, WeightRegion, WeightSource, WeightTile } from '../weight-tiles';
+import { unreadable } from './flash-cpu';
 import { forward } from './forward';
 import { type HostCall, hostCall, weightsOnly } from './host-call';
 import { scorePairs } from './pair-scores';
@@ -13,9 +13,7 @@ const tileSizes = { rows: 64, keys: 64 };
 
 export const cpuWeights: WeightSource = {
   unsupported: () =>
-    readsAtOnce()
-      ? []
-      : [`tensors of backend "${tf.getBackend()}" cannot be read without waiting for a device`],
+    readsAtOnce() ? [] : [`${unreadable()}: ask a layer for its weights, or take backend "wasm"`],
   open(call: KernelCall): CallWeights {
     const found = weightsOnly(hostCall(call, callTensors(call), tileSizes));
     return {

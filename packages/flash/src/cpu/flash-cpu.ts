@@ -45,9 +45,12 @@ export function flashCpu(options: FlashCpuOptions = {}): AttentionKernel {
   };
 }
 
+export const unreadable = () =>
+  `tensors of backend "${tf.getBackend()}" cannot be read without waiting for a device`;
+
 function reasonsAgainst({ inputs, returns = [], gradientDepth }: KernelCall): string[] {
   const rules: readonly (readonly [refuses: boolean, reason: string])[] = [
-    [!readsAtOnce(), `tensors of backend "${tf.getBackend()}" cannot be read without waiting for a device`],
+    [!readsAtOnce(), `${unreadable()}: take the kernel composed, or backend "wasm"`],
     [returns.includes('weights'), 'weights are an array of Sq x Skv, which this kernel never holds'],
     [gradientDepth > 1, `a gradient of a gradient is not supported: ${secondOrder}`],
     [

@@ -4,5 +4,7 @@ import * as tf from '@tensorflow/tfjs-core';
 /** Why tensors cannot be worked on where they lie; empty where they can. */
 export function reasonsWithoutHeap(): string[] {
   if (hasWasmHeap() && heapMemory()) return [];
-  return [`backend "${tf.getBackend()}" has no heap that it could work on`];
+  return [
+    `backend "${tf.getBackend()}" has no heap that it could work on: take "wasm", or the kernel composed`,
+  ];
 }

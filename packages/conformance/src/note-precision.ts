@@ -1,0 +1,21 @@
+// How much of the tolerance the numbers of a test needed, noted on the test: the end of a run says it for each backend.
+import { getCurrentTest } from 'vitest/suite';
+
+/** The largest error that was found, as a share of what is allowed. */
+export interface Precision {
+  results?: number;
+  gradients?: number;
+}
+
+declare module 'vitest' {
+  interface TaskMeta {
+    precision?: Precision;
+  }
+}
+
+export function notePrecision(kind: keyof Precision, share: number): void {
+  const test = getCurrentTest();
+  if (!test) return;
+  test.meta.precision ??= {};
+  test.meta.precision[kind] = Math.max(test.meta.precision[kind] ?? 0, share);
+}
