@@ -20,6 +20,9 @@ const starts: Record<BackendName, () => Promise<Start>> = {
   cpu: startCpu,
 };
 
+/** Starts it and makes it the current one, or says why not. */
+export const startBackend = (name: BackendName): Promise<Start> => starts[name]();
+
 /** Starts the wanted backend or, without a wish, the first that starts, and makes it the current one. */
 export async function chooseBackend(wanted?: BackendName): Promise<Backend> {
   tf.enableProdMode(); // no advertisement for the native addon on the first use of the cpu backend

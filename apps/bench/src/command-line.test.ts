@@ -23,7 +23,7 @@ describe('runCommandLine', () => {
   it('explains itself', async () => {
     const { code, out } = await run('--help');
     expect(code).toBe(0);
-    for (const word of ['--backend', '--quick', '--json', 'attention', 'plan', 'gates'])
+    for (const word of ['--backend', '--quick', '--json', 'attention', 'plan', 'backends', 'gates'])
       expect(out).toContain(word);
     for (const word of ['--variant', '--cache', '--shape', '--tokens', '--batch', '--position'])
       expect(out).toContain(word);
@@ -37,6 +37,7 @@ describe('runCommandLine', () => {
     [['--quick', 'plan', 'bert-base'], '--quick goes after plan'],
     [['--json', 'gates.json', 'gates'], '--json goes after gates'],
     [['gates', '--only', 'quantum'], 'no work is named so; there are:'],
+    [['backends', '--json', 'no/such/folder/file.json'], 'there is no folder'],
     [['gates', '--threads', '0'], 'Allowed are whole numbers from 1 to'],
     [['gates', '--json', 'no/such/folder/file.json'], 'there is no folder'],
     [

@@ -1,4 +1,4 @@
-// The command line: `bench`, `bench attention TEXT`, `bench plan MODEL` and `bench gates`.
+// The command line: `bench`, `bench attention TEXT`, `bench plan MODEL`, `bench backends` and `bench gates`.
 import { existsSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
@@ -50,6 +50,12 @@ interface GateFlags {
   readonly json?: string;
 }
 
+interface BackendsFlags {
+  readonly quick?: boolean;
+  readonly serve?: boolean;
+  readonly json?: string;
+}
+
 interface AttentionFlags {
   readonly backend?: BackendName;
   readonly layer: string;
@@ -74,6 +80,7 @@ function createProgram(outlet: Outlet): Command {
   addChoices(program);
   addAttention(program, outlet);
   program.addCommand(planCommand(outlet).copyInheritedSettings(program));
+  addBackends(program, outlet);
   addGates(program, outlet);
   return program;
 }
@@ -120,6 +127,19 @@ function addAttention(program: Command, outlet: Outlet): void {
     .action(async (text: string, { layer, ...rest }: AttentionFlags) => {
       const { drawAttention } = await import('./draw-attention');
       await drawAttention({ text, layer: Number(layer), ...rest }, outlet);
+    });
+}
+
+function addBackends(program: Command, outlet: Outlet): void {
+  program
+    .command('backends')
+    .description('which backends run here, in Node and in Chromium, and what a layer costs on each')
+    .option('--quick', '64 tokens instead of 512, and fewer runs')
+    .option('--serve', 'serve the page that measures any browser, on its graphics card')
+    .option('--json <file>', 'also write the rows to a file')
+    .action(async ({ quick = false, serve = false, json }: BackendsFlags) => {
+      const { runBackends } = await import('./backends/run-backends');
+      await runBackends({ quick, serve, ...(json !== undefined && { json: writablePath(json) }) }, outlet);
     });
 }
 
