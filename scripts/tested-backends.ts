@@ -1,11 +1,35 @@
 import { findTensorFlow } from '../apps/bench/src/backend-tensorflow';
+import { findChromium, findVulkanDriver } from '../apps/bench/src/backends/find-chromium';
+import { deviceNames } from './devices/projects';
 
-/** The backends that the tests run on: `POLYHEAD_BACKENDS`, or all that are installed. Says which is not, and why. */
+/**
+ * The backends that the tests run on: `POLYHEAD_BACKENDS`, or all that are installed; those of browsers and graphics
+ * cards where `POLYHEAD_DEVICES` is set. Says which is not, and why.
+ */
 export function testedBackends(): string[] {
   const { POLYHEAD_BACKENDS: wanted } = process.env;
   if (wanted) return wanted.split(',');
+  return ['cpu', 'wasm', ...tensorflow(), ...devices()];
+}
+
+function tensorflow(): readonly string[] {
   const found = findTensorFlow();
-  if ('path' in found) return ['cpu', 'wasm', 'tensorflow'];
-  console.log(`not tested on tensorflow: ${found.reason}`);
-  return ['cpu', 'wasm'];
+  return 'path' in found ? ['tensorflow'] : absent('tensorflow', found.reason);
+}
+
+function devices(): readonly string[] {
+  if (!process.env.POLYHEAD_DEVICES) return absent('webgpu and in Chromium', 'npx pnpm test:devices does');
+  const inNode = findVulkanDriver() !== undefined || process.platform !== 'linux';
+  const inPages = findChromium() !== undefined;
+  if (!inNode) absent('webgpu in Node', 'no Vulkan driver is found; chromium and libvulkan1 bring one');
+  if (!inPages) absent('cpu, wasm, webgl and webgpu in Chromium', 'it is not found');
+  return deviceNames.filter((name) => (name === 'webgpu' ? inNode : inPages));
+}
+
+function absent(backend: string, reason: string): readonly string[] {
+  const line = `not tested on ${backend}: ${reason}`;
+  const { POLYHEAD_SAID: said = '' } = process.env; // vitest reads its configuration once for each project
+  if (!said.includes(line)) console.log(line);
+  process.env.POLYHEAD_SAID = `${said}${line}\n`;
+  return [];
 }

@@ -2,7 +2,8 @@
 import { fileURLToPath } from 'node:url';
 import { playwright } from '@vitest/browser-playwright';
 import type { TestProjectInlineConfiguration } from 'vitest/config';
-import { findChromium, findVulkanDriver } from './find-chromium';
+import { isolation, launchOptions } from '../../apps/bench/src/backends/chromium';
+import { findVulkanDriver } from '../../apps/bench/src/backends/find-chromium';
 
 interface Device {
   readonly backend: string;
@@ -10,6 +11,8 @@ interface Device {
   readonly page?: 'isolated' | 'plain';
   /** Where in the lists of tests its sample begins: each runs others. */
   readonly sample: number;
+  /** WebGL on a card whose floats are halves. */
+  readonly halfFloats?: true;
 }
 
 /** By the name of the project. */
@@ -19,38 +22,42 @@ const devices: { readonly [name: string]: Device } = {
   'chromium-wasm': { backend: 'wasm', page: 'isolated', sample: 1 },
   'chromium-wasm-plain': { backend: 'wasm', page: 'plain', sample: 2 },
   'chromium-webgl': { backend: 'webgl', page: 'isolated', sample: 1 },
+  'chromium-webgl-half': { backend: 'webgl', page: 'isolated', sample: 0, halfFloats: true },
   'chromium-webgpu': { backend: 'webgpu', page: 'isolated', sample: 2 },
 };
 export const deviceNames = Object.keys(devices);
 
 // What has to hold on every backend: the suites of kernels, layers, positions and caches.
+const ofKernels = ['packages/conformance/src/{composed,cases-devices}.test.ts'];
 const suites = [
-  'packages/conformance/src/{composed,cases-devices}.test.ts',
+  ...ofKernels,
   'packages/{multi-head,grouped-query,relative-position}/src/*conformance.test.ts',
   'packages/kv-cache/src/{decode,padded-decode,cache-model}.test.ts',
+  'apps/bench/src/backends/costs.test.ts',
 ];
+const ofHalfFloats = ['scripts/devices/half-floats.test.ts'];
 const ofPages = ['scripts/devices/page.test.ts'];
-const ofFusedKernels = ['packages/flash/src/conformance.test.ts'];
+const ofFusedKernels = [
+  'packages/flash/src/conformance.test.ts',
+  'packages/relative-position/src/layer-by-flash.test.ts',
+];
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const slow = { testTimeout: 120_000, hookTimeout: 120_000 }; // software in place of a graphics card
 
-const isolation = {
-  'Cross-Origin-Opener-Policy': 'same-origin',
-  'Cross-Origin-Embedder-Policy': 'require-corp',
-};
+function testsOf({ backend, page, halfFloats }: Device): string[] {
+  if (halfFloats) return ofHalfFloats;
+  if (page === 'plain') return [...ofKernels, ...ofFusedKernels, ...ofPages];
+  return [...suites, ...(backend === 'wasm' ? ofFusedKernels : []), ...ofPages];
+}
 
-const browserArguments = [
-  ...['--no-sandbox', '--no-first-run', '--disable-background-networking', '--disable-component-update'],
-  ...['--disable-sync', '--disable-quic'],
-  // Graphics in software, for WebGPU and for WebGL.
-  ...['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader', '--enable-features=Vulkan'],
-  ...['--use-vulkan=swiftshader', '--use-angle=swiftshader'],
-];
-
-function variablesOf({ backend, sample }: Device) {
-  const isWhole = process.env.POLYHEAD_DEVICES === 'all';
-  return { POLYHEAD_BACKEND: backend, ...(!isWhole && { POLYHEAD_SAMPLE: String(sample) }) };
+function variablesOf({ backend, page, sample, halfFloats }: Device) {
+  return {
+    POLYHEAD_BACKEND: backend,
+    ...(page && { POLYHEAD_PAGE: page }),
+    ...(halfFloats && { POLYHEAD_HALF_FLOATS: '1' }),
+    ...(process.env.POLYHEAD_DEVICES !== 'all' && { POLYHEAD_SAMPLE: String(sample) }),
+  };
 }
 
 function inNode(name: string): TestProjectInlineConfiguration {
@@ -69,32 +76,27 @@ function inNode(name: string): TestProjectInlineConfiguration {
 }
 
 function inChromium(names: readonly string[], page: 'isolated' | 'plain'): TestProjectInlineConfiguration {
-  const executablePath = findChromium();
   return {
     extends: true,
     ...(page === 'isolated' && { server: { headers: isolation } }),
+    cacheDir: here(`../../node_modules/.cache/polyhead/${page}-page`), // each serves its own
     resolve: { conditions: ['@polyhead/source', 'module', 'browser', 'import'] },
     test: {
       ...slow,
       name: `chromium, ${page}`,
+      include: names.flatMap((name) => testsOf(devices[name]!)), // what is bundled ahead
       setupFiles: [here('./setup-page.ts')],
       fileParallelism: false,
       browser: {
         enabled: true,
         headless: true,
         screenshotFailures: false,
-        provider: playwright({
-          launchOptions: { ...(executablePath && { executablePath }), args: browserArguments },
-        }),
+        provider: playwright({ launchOptions: launchOptions() }),
         instances: names.map((name) => ({
           browser: 'chromium' as const,
           name,
-          include: [
-            ...suites,
-            ...ofPages,
-            ...(['cpu', 'wasm'].includes(devices[name]!.backend) ? ofFusedKernels : []),
-          ],
-          env: { ...variablesOf(devices[name]!), POLYHEAD_PAGE: page },
+          include: testsOf(devices[name]!),
+          env: variablesOf(devices[name]!),
         })),
       },
     },

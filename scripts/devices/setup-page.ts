@@ -23,8 +23,7 @@ beforeAll(async () => {
   // Small tensors too are computed on the device.
   if (backend === 'webgpu') tf.env().set('WEBGPU_CPU_FORWARD', false);
   if (backend === 'webgl') tf.env().set('WEBGL_CPU_FORWARD', false);
-  // In software, compiling a program for each size is most of the time; a whole run does as tfjs does by itself.
-  if (backend === 'webgl' && process.env.POLYHEAD_SAMPLE) tf.env().set('WEBGL_USE_SHAPES_UNIFORMS', true);
+  if (process.env.POLYHEAD_HALF_FLOATS) tf.env().set('WEBGL_RENDER_FLOAT32_ENABLED', false);
   await tf.setBackend(backend);
   expect(tf.getBackend()).toBe(backend);
   guardDevice();
