@@ -1,6 +1,8 @@
-// The pages of the other tests are what they are taken for.
+// The pages of the other tests are what they are taken for, and threads are where they can be.
 import * as tf from '@tensorflow/tfjs';
 import { expect, it } from 'vitest';
+import { attend, causal, firstSupported } from '../../packages/core/src/index';
+import { flash } from '../../packages/flash/src/index';
 
 const { POLYHEAD_BACKEND: backend, POLYHEAD_PAGE: page } = process.env;
 const isIsolated = page === 'isolated';
@@ -9,8 +11,22 @@ it('the page is isolated from other origins only where it was served so', () => 
   expect(crossOriginIsolated).toBe(isIsolated);
 });
 
-it('the wasm backend has a heap that threads share only in an isolated page', ({ skip }) => {
-  skip(backend !== 'wasm', 'only wasm has such a heap');
-  const { wasm } = tf.backend() as unknown as { wasm: { HEAPU8: Uint8Array } };
-  expect(wasm.HEAPU8.buffer.constructor.name).toBe(isIsolated ? 'SharedArrayBuffer' : 'ArrayBuffer');
-});
+if (backend === 'wasm') {
+  it('the heap of the backend is one that threads share only in an isolated page', () => {
+    const { wasm } = tf.backend() as unknown as { wasm: { HEAPU8: Uint8Array } };
+    expect(wasm.HEAPU8.buffer.constructor.name).toBe(isIsolated ? 'SharedArrayBuffer' : 'ArrayBuffer');
+  });
+
+  it('flash has threads only in an isolated page, says so, and computes the same', async () => {
+    const heads = (seed: number) => tf.randomNormal<tf.Rank.R4>([1, 4, 400, 32], 0, 1, 'float32', seed);
+    const inputs = { query: heads(1), key: heads(2), value: heads(3) };
+    const options = { mask: causal() };
+    const kernel = flash({ threads: 2 });
+    await kernel.prepare!();
+    const [{ notes }] = firstSupported([kernel]).explain(inputs, options) as [{ notes: readonly string[] }];
+    expect(notes.join()).toMatch(isIsolated ? / SIMD, 2 threads$/ : /one thread.*isolat/);
+    const [shared, alone] = [kernel, flash()].map((each) => attend(each, inputs, options).output);
+    expect(await shared!.data()).toEqual(await alone!.data());
+    kernel.dispose!();
+  });
+}

@@ -90,7 +90,7 @@ class Batch {
 
 const pairs = layers.flatMap((layer) => caches.map((cache) => ({ layer, cache })));
 
-describe.each(sampled(pairs, 4))(
+describe.each(sampled(pairs, 7))(
   '$layer.0 with a $cache.0',
   ({ layer: [, createLayer], cache: [, cacheOf] }) => {
     const run = async (use: (layer: Attention, cache: RowCache) => Promise<void>) => {
