@@ -23,8 +23,8 @@ if (backend === 'wasm') {
     const options = { mask: causal() };
     const kernel = flash({ threads: 2 });
     await kernel.prepare!();
-    const [{ notes }] = firstSupported([kernel]).explain(inputs, options) as [{ notes: readonly string[] }];
-    expect(notes.join()).toMatch(isIsolated ? / SIMD, 2 threads$/ : /one thread.*isolat/);
+    const [explained] = firstSupported([kernel]).explain(inputs, options);
+    expect(explained!.notes.join()).toMatch(isIsolated ? / SIMD, 2 threads$/ : /one thread.*isolat/);
     const [shared, alone] = [kernel, flash()].map((each) => attend(each, inputs, options).output);
     expect(await shared!.data()).toEqual(await alone!.data());
     kernel.dispose!();
