@@ -33,6 +33,7 @@ const suites = [
   ...ofKernels,
   'packages/{multi-head,grouped-query,relative-position}/src/*conformance.test.ts',
   'packages/kv-cache/src/{decode,padded-decode,cache-model}.test.ts',
+  'packages/flash/src/merge-parts.test.ts',
   'apps/bench/src/backends/costs.test.ts',
 ];
 const ofHalfFloats = ['scripts/devices/half-floats.test.ts'];

@@ -72,6 +72,39 @@ describe('C14: sizes around 160, of which some gave all zeros', () => {
   });
 });
 
+describe('sizes that tfjs computes wrongly on some graphics cards', () => {
+  it('many blocks, whose gradients are added', async () => {
+    const sizes = { B: 1, Hq: 1, Hkv: 1, Sq: 2_100, Skv: 40, D: 2, Dv: 2 };
+    await checkGradients(composed, attentionCase({ sizes, mask: 'causal' }));
+  });
+
+  it.each([
+    ['rows of scores', { B: 150, Hq: 9, Hkv: 3, Sq: 49, Skv: 2, D: 2, Dv: 1 }],
+    ['matrices', { B: 66_000, Hq: 1, Hkv: 1, Sq: 1, Skv: 2, D: 1, Dv: 1 }],
+  ])('many %s', (_, sizes) => checkResults(composed, attentionCase({ sizes })));
+});
+
+describe('numbers that graphics cards know badly', () => {
+  it.each([-1e21, -1e30, -3.4e38])('a sink of %d, in a row that sees nothing', async (low) => {
+    const scene = zeroScores(1, [3, 5]);
+    const sinkLogits = tf.tensor1d([low]);
+    const mask = dense(tf.tensor2d([[0, 0]], [1, 2], 'bool'));
+    const { output, weights } = attend(composed, scene, { mask, sinkLogits, returns: ['weights'] });
+    expect([...(await output.data())]).toEqual([0]);
+    expect([...(await weights!.data())]).toEqual([0, 0]);
+  });
+
+  it.each([100, 1e4, 1e6, 1e30])('scores far below a softcap of %d', async (softcap) => {
+    const found = attentionCase({
+      sizes: { B: 1, Hq: 2, Hkv: 1, Sq: 6, Skv: 7, D: 4, Dv: 4 },
+      softcap,
+      returns: ['weights', 'logSumExp'],
+    });
+    await checkResults(composed, found);
+    await checkGradients(composed, found);
+  });
+});
+
 describe('M12: an operation that a backend lacks', () => {
   it('is named, with the backend and one that has it', async () => {
     const here = tf.getBackend();

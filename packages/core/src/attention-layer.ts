@@ -1,5 +1,5 @@
 // What variants with projected heads have in common; a variant adds its `apply`, which reads as its formula.
-import * as tf from '@tensorflow/tfjs-core';
+import type * as tf from '@tensorflow/tfjs-core';
 import type { HeadsCall } from './attend-heads';
 import type { AttentionConfig, AttentionSizes } from './attention-config';
 import { checkLayerCall, checkLayerInputs } from './checks/check-layer';
@@ -12,6 +12,7 @@ import type { AttendResult } from './kernel';
 import type { CacheShape } from './key-value-cache';
 import type { Attention, LayerCall, LayerInputs, LayerParts, LayerResult, NamedVariable } from './layer';
 import { normalise } from './normalise';
+import { gated } from './output-gate';
 import type { PositionMethod } from './position';
 import { project } from './project';
 import { seedOf } from './seed';
@@ -123,15 +124,10 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
     call: LayerCall,
   ): LayerResult {
     const { returns = [] } = call;
-    const headOutputs = this.gated(heads, query);
+    const { outputGate, numHeads } = this.shapes.sizes;
+    const headOutputs = outputGate ? gated(heads, splitHeads(this.project('gate', query), numHeads)) : heads;
     const output = this.project('output', mergeHeads(headOutputs));
     return { ...rest, output, ...(returns.includes('headOutputs') && { headOutputs }) };
-  }
-
-  private gated(heads: tf.Tensor4D, query: tf.Tensor3D): tf.Tensor4D {
-    if (!this.shapes.sizes.outputGate) return heads;
-    const gate = splitHeads(this.project('gate', query), this.shapes.sizes.numHeads); // [B, H, Sq, Dv | 1]
-    return tf.mul(heads, tf.sigmoid(gate));
   }
 
   private project(name: 'query' | 'key' | 'value' | 'output' | 'gate', x: tf.Tensor3D): tf.Tensor3D {

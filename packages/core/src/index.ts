@@ -1,3 +1,4 @@
+export { addAll } from './add-all';
 export { attend } from './attend';
 export { attendHeads, type HeadsCall } from './attend-heads';
 export {

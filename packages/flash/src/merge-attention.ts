@@ -1,7 +1,7 @@
 // Attention over all keys from attention over parts of them: log-sum-exps say how much of each row a part holds.
 //
 //   logSumExp = log Σ exp(logSumExp_n)        output = Σ exp(logSumExp_n - logSumExp) · output_n
-import { ConfigError, checkTensor, cleanTidy, differentiable, ShapeError } from '@polyhead/core';
+import { addAll, ConfigError, checkTensor, cleanTidy, differentiable, ShapeError } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 
 /** What attention over some of the keys gives. A sink belongs to one of the parts. */
@@ -61,16 +61,18 @@ function merge(tensors: readonly tf.Tensor[], count: number) {
     tensors.filter((_, n) => n % 2 === 1),
     3,
   ) as tf.Tensor4D; // [B, Hq, Sq, count]
+  // 1 for rows that see something in some part: the largest of -Infinity is a finite number on WebGL.
+  const seen = tf.max(tf.cast(tf.notEqual(logSumExps, -Infinity), 'float32'), 3, true);
   const largest = tf.max(logSumExps, 3, true);
-  const blind = tf.equal(largest, -Infinity); // rows that see nothing in any part
-  const rowMax = tf.where(blind, tf.zerosLike(largest), largest);
+  const rowMax = tf.where(tf.greater(seen, 0), largest, tf.zerosLike(largest));
   const shares = tf.exp(tf.sub(logSumExps, rowMax));
-  const rowSum = tf.sum(shares, 3, true); // [B, Hq, Sq, 1]
-  const divisor = tf.add(rowSum, tf.cast(blind, 'float32'));
+  const divisor = tf.add(tf.sum(shares, 3, true), tf.sub(1, seen)); // [B, Hq, Sq, 1]
   const weights = tf.split(tf.div(shares, divisor), count, 3) as tf.Tensor4D[];
   const weighted = outputs.map((output, n) => tf.mul<tf.Tensor4D>(output, weights[n]!));
-  const logSumExp = tf.add<tf.Tensor4D>(rowMax, tf.log(rowSum)); // [B, Hq, Sq, 1]
-  return { weights, outputs, output: tf.addN(weighted), logSumExp };
+  const sums = tf.add<tf.Tensor4D>(rowMax, tf.log(divisor));
+  const blind: tf.Tensor4D = tf.fill(sums.shape, -Infinity);
+  const logSumExp = tf.where(tf.greater(seen, 0), sums, blind); // [B, Hq, Sq, 1]
+  return { weights, outputs, output: addAll(weighted), logSumExp };
 }
 
 function checkParts(parts: Parameters<typeof mergeAttention>[0]): void {

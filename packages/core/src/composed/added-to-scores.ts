@@ -27,9 +27,10 @@ export function addedToScores(call: Prepared, block: Block, indices: PairIndices
   const keyCount = block.keys[1] - block.keys[0];
   const terms = keyCount > 0 ? termsOfKeys(call, block, indices) : undefined;
   if (!hasSinkKey(call, block)) return { sinkKey: false, ...(terms && { terms }) };
-  const blindRows = call.sinkIsFinite ? undefined : rowsWithoutLogit(call.sink, terms, keyCount);
+  const sink = withinReach(call.sink);
+  const blindRows = call.sinkIsFinite ? undefined : rowsWithoutLogit(sink, terms, keyCount);
   const standIn = blindRows && zeroWhere(blindRows);
-  const logit = call.sink && standIn ? tf.maximum<tf.Tensor4D>(call.sink, standIn) : (call.sink ?? standIn!);
+  const logit = sink && standIn ? tf.maximum<tf.Tensor4D>(sink, standIn) : (sink ?? standIn!);
   return { sinkKey: true, terms: withColumn(terms, logit, keyCount), ...(blindRows && { blindRows }) };
 }
 
@@ -90,9 +91,9 @@ function biasOf(
 }
 
 /** On WebGL the largest of numbers below -1e20 is -1e20, and a row of them would have no weights. */
-function withinReach(biases: tf.Tensor4D | undefined): tf.Tensor4D | undefined {
-  if (!biases || tf.getBackend() !== 'webgl') return biases;
-  return tf.where(tf.equal(biases, -Infinity), -Infinity, tf.maximum(biases, -1e19)) as tf.Tensor4D;
+function withinReach(logits: tf.Tensor4D | undefined): tf.Tensor4D | undefined {
+  if (!logits || tf.getBackend() !== 'webgl') return logits;
+  return tf.where(tf.equal(logits, -Infinity), -Infinity, tf.maximum(logits, -1e19)) as tf.Tensor4D;
 }
 
 /** 1 for rows whose every key, and the sink, is hidden; else 0. */

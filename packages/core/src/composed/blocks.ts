@@ -1,5 +1,6 @@
 // Which parts of a call are computed at once. Keys that no row of a block sees are left out of its products.
 import * as tf from '@tensorflow/tfjs-core';
+import { addAll } from '../add-all';
 import type { CallSizes } from '../checks/check-inputs';
 import type { MaskPlan, Span } from '../mask';
 import { eachRowOfPlan } from '../mask-plan';
@@ -21,6 +22,8 @@ const batchedUpTo = { rows: 16, products: 1e5 };
 // Small blocks skip more hidden keys, large ones amortise packing an operand.
 const rowsWhereKeysAreSkipped = 256;
 const scoresPerBlock = 2 ** 22;
+// On WebGPU a softmax of more rows has its last one wrong, and a product of more matrices is refused.
+const rowsOnWebGPU = 65_535;
 
 type Parts = Readonly<Record<string, tf.Tensor4D>>;
 
@@ -67,14 +70,18 @@ export function overBlocks<Prepared>(
 
 function partition({ B, Hq, Hkv, Sq, Skv, D }: CallSizes, plan: MaskPlan) {
   const G = Hq / Hkv;
+  const mostRows = tf.getBackend() === 'webgpu' ? rowsOnWebGPU : Infinity; // of all heads of a block
   const headByHead = hasWasmHeap() && G * Sq >= batchedUpTo.rows && G * Sq * Skv * D > batchedUpTo.products;
-  const headsAtOnce = headByHead ? G : B * Hq;
+  const [batchAtOnce, heads] = headByHead
+    ? [1, G]
+    : [Math.min(B, Math.max(1, Math.floor(mostRows / Hq))), Hq];
+  const headsAtOnce = batchAtOnce * heads;
   const rowsThatFit = Math.max(16, Math.floor(scoresPerBlock / (headsAtOnce * Math.max(1, Skv))));
   const rows = Math.min(rowsThatFit, plan.full ? Sq : rowsWhereKeysAreSkipped);
   return {
-    batches: headByHead ? chunks(B, 1) : chunks(B, B),
-    heads: headByHead ? chunks(Hq, G) : chunks(Hq, Hq),
-    rows: chunks(Sq, rows),
+    batches: chunks(B, batchAtOnce),
+    heads: chunks(Hq, heads),
+    rows: chunks(Sq, Math.min(rows, Math.max(1, Math.floor(mostRows / headsAtOnce)))),
   };
 }
 
@@ -104,7 +111,7 @@ function joinParts(parts: readonly Parts[], axis: 0 | 1 | 2, joins: Readonly<Rec
   if (parts.length === 1) return parts[0]!;
   const joined = Object.keys(parts[0]!).map((name) => {
     const tensors = parts.map((part) => part[name]!);
-    return [name, joins[name]![axis] === 'sum' ? tf.addN(tensors) : tf.concat(tensors, axis)];
+    return [name, joins[name]![axis] === 'sum' ? addAll(tensors) : tf.concat(tensors, axis)];
   });
   return Object.fromEntries(joined);
 }

@@ -2,6 +2,7 @@
 // Where a position method gives tables, their terms stand beside those of queries, keys and values.
 import * as tf from '@tensorflow/tfjs-core';
 import { timesOverKeys, timesTransposed, transposedTimes } from '../multiply';
+import { preciseTanh } from './precise-tanh';
 import {
   type BlockTables,
   tableOutput,
@@ -31,7 +32,7 @@ export interface BlockWeights {
 
 export function attentionWeights({ query, key, softcap, added, keep, tables }: BlockTensors): BlockWeights {
   const products = sum(timesTransposed(query, key), tableProducts(tables, query, key)); // [b, hq, rows, keys]
-  const capped: tf.Tensor4D = softcap ? tf.mul(tf.tanh(tf.div(products, softcap)), softcap) : products;
+  const capped: tf.Tensor4D = softcap ? tf.mul(preciseTanh(tf.div(products, softcap)), softcap) : products;
   const scores: tf.Tensor4D = added ? tf.add(capped, added) : capped;
   const weights: tf.Tensor4D = tf.softmax(scores);
   const kept: tf.Tensor4D = keep ? tf.mul(weights, keep) : weights;
