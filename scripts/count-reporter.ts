@@ -49,7 +49,7 @@ export default class CountReporter implements Reporter {
       for (const [reason, times] of reasons) console.log(`skipped ${times} on ${name}: ${reason}`);
     }
     console.table(Object.fromEntries([...projects].map(([name, count]) => [name, count.row()])));
-    console.log('results, gradients: the largest error against doubles, as a share of what is allowed');
+    console.log('results, gradients: the largest error of composed, as a share of what is allowed');
     const sum = (of: 'passed' | 'failed' | 'skipped') =>
       [...projects.values()].reduce((total, count) => total + count[of], 0);
     const [failed, skipped] = [sum('failed') + unhandledErrors.length, sum('skipped')];

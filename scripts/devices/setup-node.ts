@@ -7,8 +7,8 @@ import { failOnRefusals, guardDevice } from './guard';
 beforeAll(async () => {
   if (tf.getBackend() === 'webgpu') return; // files share an engine
   tf.env().set('PROD', true);
-  tf.env().set('WEBGPU_CPU_FORWARD', false); // small tensors too are computed on the device
   expect(await startWebGPU()).toHaveProperty('device');
+  tf.env().set('WEBGPU_CPU_FORWARD', false); // small tensors too are computed on the device
   guardDevice();
 });
 
