@@ -11,7 +11,8 @@ const tensorFlowParts = ['tfjs', 'tfjs-core', 'tfjs-backend-cpu', 'tfjs-backend-
 export interface PageOptions {
   /** Whether the page may share memory with its workers. */
   readonly isolated: boolean;
-  readonly port?: number; // any that is free
+  /** The first to try; without one, any. */
+  readonly port?: number;
 }
 
 /** Listens on localhost, the only place where a page without a certificate has WebGPU. */
@@ -26,7 +27,6 @@ export async function servePage({ isolated, port = 0 }: PageOptions): Promise<Vi
     optimizeDeps: { noDiscovery: true, include: tensorFlowParts.map((part) => `@tensorflow/${part}`) },
     server: {
       port,
-      strictPort: port !== 0,
       ...(isolated && { headers: isolation }),
       fs: { allow: [here('../../../..')] },
     },
