@@ -55,9 +55,11 @@ export async function startTensorFlow(folder = tensorFlowFolder): Promise<Tensor
   const found = findTensorFlow(folder);
   if ('reason' in found) return found;
   process.env.TF_CPP_MIN_LOG_LEVEL ??= '2'; // errors only, not what the processor could do
-  // Nearly every operation calls this function, which Node 23 removed.
-  const legacy = util as { isNullOrUndefined?: (value: unknown) => boolean };
-  legacy.isNullOrUndefined ??= (value) => value === null || value === undefined;
+  // Nearly every operation calls these two, which Node 22 warns of and later versions remove.
+  Object.assign(util, {
+    isNullOrUndefined: (value: unknown) => value === null || value === undefined,
+    isArray: Array.isArray,
+  });
   try {
     createRequire(found.path)(found.path);
     if (!(await tf.setBackend('tensorflow'))) return { reason: 'it could not start' };
