@@ -1,12 +1,9 @@
 // A page: the backend of its project, with tfjs's gradients registered, inside one engine scope.
 /// <reference types="vite/client" />
 import * as tf from '@tensorflow/tfjs';
-import { setWasmPaths } from '@tensorflow/tfjs-backend-wasm';
-import plain from '@tensorflow/tfjs-backend-wasm/wasm-out/tfjs-backend-wasm.wasm?url';
-import simd from '@tensorflow/tfjs-backend-wasm/wasm-out/tfjs-backend-wasm-simd.wasm?url';
-import threaded from '@tensorflow/tfjs-backend-wasm/wasm-out/tfjs-backend-wasm-threaded-simd.wasm?url';
 import '@tensorflow/tfjs-backend-webgpu';
 import { afterEach, beforeAll, beforeEach, expect } from 'vitest';
+import { nameWasmFiles } from '../../apps/bench/src/backends/page/wasm-files';
 import { failOnRefusals, guardDevice } from './guard';
 
 const backend: string = import.meta.env.POLYHEAD_BACKEND;
@@ -14,11 +11,7 @@ Object.assign(globalThis, { process: { env: import.meta.env } }); // where tests
 
 beforeAll(async () => {
   if (tf.getBackend() === backend) return; // files share an engine
-  setWasmPaths({
-    'tfjs-backend-wasm.wasm': plain,
-    'tfjs-backend-wasm-simd.wasm': simd,
-    'tfjs-backend-wasm-threaded-simd.wasm': threaded,
-  });
+  nameWasmFiles();
   tf.env().set('PROD', true);
   // Small tensors too are computed on the device.
   if (backend === 'webgpu') tf.env().set('WEBGPU_CPU_FORWARD', false);

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { type BackendName, backendNames } from './backend-name';
 import { startTensorFlow } from './backend-tensorflow';
-import { UsageError } from './errors';
+import { firstLine, UsageError } from './errors';
 
 export interface Backend {
   readonly name: BackendName;
@@ -71,6 +71,3 @@ async function startCpu(): Promise<Start> {
   await tf.setBackend('cpu');
   return { device: 'plain JavaScript, one thread' };
 }
-
-const firstLine = (error: unknown) =>
-  (error instanceof Error ? error.message : String(error)).split('\n')[0]!;

@@ -1,9 +1,10 @@
 // A browser's backends, measured in Chromium without a screen, in a page that is isolated and in one that is not.
 import { chromium } from 'playwright';
+import { firstLine } from '../errors';
 import { launchOptions } from './chromium';
 import type { CostOptions } from './costs';
 import { findChromium } from './find-chromium';
-import { type BackendRow, firstLine } from './row';
+import type { BackendRow } from './row';
 import { servePage, urlOf } from './serve-page';
 
 const pages = [

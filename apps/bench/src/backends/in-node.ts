@@ -2,8 +2,9 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { startBackend } from '../backend';
 import { backendNames } from '../backend-name';
+import { firstLine } from '../errors';
 import { type CostOptions, measureCosts } from './costs';
-import { type BackendRow, firstLine } from './row';
+import type { BackendRow } from './row';
 import { startWebGPU } from './webgpu-in-node';
 
 export async function measureInNode(options: CostOptions, onRow: (row: BackendRow) => void): Promise<void> {

@@ -6,6 +6,3 @@ export interface BackendRow {
   readonly backend: string;
   readonly outcome: { readonly device: string; readonly costs: Costs } | { readonly reason: string };
 }
-
-export const firstLine = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).split('\n')[0]!;

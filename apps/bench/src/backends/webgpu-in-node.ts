@@ -2,13 +2,13 @@
 import { existsSync } from 'node:fs';
 import * as tf from '@tensorflow/tfjs-core';
 import { create, globals } from 'webgpu';
+import { firstLine } from '../errors';
 import { findVulkanDriver } from './find-chromium';
-import { firstLine } from './row';
 
 /** Starts the backend and makes it the current one, or says why not. */
 export async function startWebGPU(): Promise<{ readonly device: string } | { readonly reason: string }> {
   try {
-    const adapter = hasGraphicsCard() ? await adapterHere() : await adapterInSoftware();
+    const adapter = (hasGraphicsCard() && (await adapterHere())) || (await adapterInSoftware());
     if (!adapter) return { reason: 'there is no graphics card, and no Vulkan driver in its place' };
     await import('@tensorflow/tfjs-backend-webgpu'); // registers itself only where there is a `navigator.gpu`
     if (!(await tf.setBackend('webgpu'))) return { reason: 'it could not start' };

@@ -5,6 +5,7 @@ import type { CallSizes } from '../checks/check-inputs';
 import type { MaskPlan, Span } from '../mask';
 import { eachRowOfPlan } from '../mask-plan';
 import { hasWasmHeap } from '../wasm-heap';
+import { dispatchLimit } from './dispatch-limit';
 
 /** Batch entries, query heads and query rows computed at once, and the keys any of them sees. */
 export interface Block {
@@ -22,8 +23,6 @@ const batchedUpTo = { rows: 16, products: 1e5 };
 // Small blocks skip more hidden keys, large ones amortise packing an operand.
 const rowsWhereKeysAreSkipped = 256;
 const scoresPerBlock = 2 ** 22;
-// On WebGPU a softmax of more rows has its last one wrong, and a product of more matrices is refused.
-const rowsOnWebGPU = 65_535;
 
 type Parts = Readonly<Record<string, tf.Tensor4D>>;
 
@@ -70,7 +69,7 @@ export function overBlocks<Prepared>(
 
 function partition({ B, Hq, Hkv, Sq, Skv, D }: CallSizes, plan: MaskPlan) {
   const G = Hq / Hkv;
-  const mostRows = tf.getBackend() === 'webgpu' ? rowsOnWebGPU : Infinity; // of all heads of a block
+  const mostRows = tf.getBackend() === 'webgpu' ? dispatchLimit : Infinity; // of all heads of a block
   const headByHead = hasWasmHeap() && G * Sq >= batchedUpTo.rows && G * Sq * Skv * D > batchedUpTo.products;
   const [batchAtOnce, heads] = headByHead
     ? [1, G]

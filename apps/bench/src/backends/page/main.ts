@@ -1,13 +1,11 @@
-/// <reference types="vite/client" />
 // Measures every backend of a browser and shows a table. Whoever drives the page gives it `reportRow`.
 import * as tf from '@tensorflow/tfjs';
-import { getThreadsCount, setWasmPaths } from '@tensorflow/tfjs-backend-wasm';
-import plain from '@tensorflow/tfjs-backend-wasm/wasm-out/tfjs-backend-wasm.wasm?url';
-import simd from '@tensorflow/tfjs-backend-wasm/wasm-out/tfjs-backend-wasm-simd.wasm?url';
-import threaded from '@tensorflow/tfjs-backend-wasm/wasm-out/tfjs-backend-wasm-threaded-simd.wasm?url';
+import { getThreadsCount } from '@tensorflow/tfjs-backend-wasm';
 import '@tensorflow/tfjs-backend-webgpu';
+import { firstLine } from '../../errors';
 import { measureCosts } from '../costs';
-import { type BackendRow, firstLine } from '../row';
+import type { BackendRow } from '../row';
+import { nameWasmFiles } from './wasm-files';
 
 declare const reportRow: ((row: Omit<BackendRow, 'where'>) => Promise<void>) | undefined;
 
@@ -64,11 +62,7 @@ function show({ backend, outcome }: Omit<BackendRow, 'where'>): void {
 }
 
 tf.enableProdMode();
-setWasmPaths({
-  'tfjs-backend-wasm.wasm': plain,
-  'tfjs-backend-wasm-simd.wasm': simd,
-  'tfjs-backend-wasm-threaded-simd.wasm': threaded,
-});
+nameWasmFiles();
 for (const backend of backends) {
   const row = { backend, outcome: await outcomeOf(backend) };
   show(row);
