@@ -10,7 +10,7 @@ it('the page has such floats', async () => {
 
 it('attention is refused there, and a backend named that has more', () => {
   const ones = tf.ones<tf.Rank.R4>([1, 1, 2, 2]);
-  expect(() => attend(composed, { query: ones, key: ones, value: ones })).toThrow(
+  expect(() => attend(composed(), { query: ones, key: ones, value: ones })).toThrow(
     /composed cannot run this call on backend "webgl"[\s\S]*16 bits[\s\S]*"wasm"/,
   );
 });

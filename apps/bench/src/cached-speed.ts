@@ -90,7 +90,7 @@ export async function timeCached(
     });
     const times = await takeTurns(jobs, 1 + samples, onRun);
     const timed = runners.map((runner, n) => ({
-      ...summarise(runner, run, times[n]!.slice(1)),
+      ...summarize(runner, run, times[n]!.slice(1)),
       error: errors[n]!,
     }));
     return timed.map((timing) => ({ ...timing, speedUp: baselineOf(timing, timed).median / timing.median }));
@@ -120,7 +120,7 @@ function checkRunner({ layer, storage, what, cached }: Runner, query: tf.Tensor3
   });
 }
 
-function summarise({ layer, cache, storage, what }: Runner, run: CachedRun, times: readonly number[]) {
+function summarize({ layer, cache, storage, what }: Runner, run: CachedRun, times: readonly number[]) {
   const { phase, batch, tokens } = run;
   const bytes = releaseCache(cache, storage, tokens);
   checkBytes(what, bytes);

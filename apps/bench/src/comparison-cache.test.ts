@@ -12,7 +12,7 @@ describe.each(cacheNames)('a %s cache', (name) => {
     rows.appendTo(cache);
     expect(cache.lengths).toEqual([7, 7]);
     const { key, value } = tf.tidy(() => {
-      const stored = cache.read().materialise();
+      const stored = cache.read().materialize();
       return { key: stored.key.dataSync(), value: stored.value.dataSync() };
     });
     expect([...key.subarray(3 * 7 * 4)]).toEqual([...rows.entry(1).key]);

@@ -1,5 +1,5 @@
 // The layers whose memory and speed are compared, and their variants.
-import type { Initialiser } from '@polyhead/core';
+import type { Initializer } from '@polyhead/core';
 import { GroupedQueryAttention } from '@polyhead/grouped-query';
 import { typicalModels } from '@polyhead/inspect';
 import { MultiHeadAttention } from '@polyhead/multi-head';
@@ -59,10 +59,10 @@ export function keyValueHeadsOf(variant: VariantName, numHeads: number): number 
 export function createVariant(
   { config }: ComparisonShape,
   variant: VariantName,
-  initialiser: Initialiser,
+  initializer: Initializer,
 ): ProjectedLayer {
   const seeded = { ...config, seed: 1 };
-  if (variant === 'multi-head') return new MultiHeadAttention(seeded, { initialiser });
+  if (variant === 'multi-head') return new MultiHeadAttention(seeded, { initializer });
   const numKeyValueHeads = keyValueHeadsOf(variant, config.numHeads);
-  return new GroupedQueryAttention({ ...seeded, numKeyValueHeads }, { initialiser });
+  return new GroupedQueryAttention({ ...seeded, numKeyValueHeads }, { initializer });
 }

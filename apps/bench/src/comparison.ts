@@ -37,7 +37,7 @@ function createLayers(shape: ComparisonShape, variants: ComparisonCases['variant
   const columns = evenlySpread(64, shape.config.embedDim);
   try {
     return variants.map((variant) => {
-      const attention = createVariant(shape, variant, shared.initialiser);
+      const attention = createVariant(shape, variant, shared.initializer);
       return { shape: shape.name, variant, attention, sampled: sampleLayer(attention, { heads, columns }) };
     });
   } finally {

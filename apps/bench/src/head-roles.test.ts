@@ -1,7 +1,7 @@
 import { MultiHeadAttention } from '@polyhead/multi-head';
 import * as tf from '@tensorflow/tfjs-core';
 import { expect, it } from 'vitest';
-import { type HeadObservation, observeHeads, summariseHeads } from './head-roles';
+import { type HeadObservation, observeHeads, summarizeHeads } from './head-roles';
 
 it('sees even heads as horizontal, and a silent head as making no difference', async () => {
   const before = tf.memory().numTensors;
@@ -32,7 +32,7 @@ it('names the pattern found most often, with means of the rest', () => {
     ablation: 0.1,
   });
   const sentences = [[seen('local', 1)], [seen('vertical', 2)], [seen('local', 3)], [seen('mixed', 4)]];
-  expect(summariseHeads(sentences)).toEqual([
+  expect(summarizeHeads(sentences)).toEqual([
     { pattern: 'local', patternShare: 0.5, entropy: 2.5, distance: 5, ablation: expect.closeTo(0.1, 12) },
   ]);
 });

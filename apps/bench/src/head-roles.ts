@@ -37,7 +37,7 @@ export async function observeHeads(
 }
 
 /** @param sentences observations of all heads, sentence by sentence */
-export function summariseHeads(sentences: readonly (readonly HeadObservation[])[]): HeadRole[] {
+export function summarizeHeads(sentences: readonly (readonly HeadObservation[])[]): HeadRole[] {
   return (sentences[0] ?? []).map((_, h) => {
     const observations = sentences.map((heads) => heads[h]!);
     const mean = (of: (observation: HeadObservation) => number) =>

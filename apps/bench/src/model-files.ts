@@ -61,7 +61,7 @@ function floatWeights(specs: readonly io.WeightsManifestEntry[], data: ArrayBuff
   for (const { name, shape, dtype, quantization } of specs) {
     if (quantization !== undefined || (dtype !== 'float32' && dtype !== 'int32')) {
       throw new Error(
-        `readModelFiles: ${name} is ${dtype}${quantization ? ', quantised' : ''}; only plain numbers are read`,
+        `readModelFiles: ${name} is ${dtype}${quantization ? ', quantized' : ''}; only plain numbers are read`,
       );
     }
     const size = shape.reduce((product, axis) => product * axis, 1);

@@ -2,7 +2,7 @@
 import type { MultiHeadAttention } from '@polyhead/multi-head';
 import * as tf from '@tensorflow/tfjs-core';
 import { WrongResultError } from './errors';
-import { type HeadObservation, type HeadRole, observeHeads, summariseHeads } from './head-roles';
+import { type HeadObservation, type HeadRole, observeHeads, summarizeHeads } from './head-roles';
 import { cosineSimilarities, type PooledVariant, poolLayer } from './pooled-variants';
 import type { PublishedModel } from './published-model';
 import { quantile } from './quantile';
@@ -59,8 +59,8 @@ export async function studyModel(
     for (const { attention } of studies.flatMap(({ variants }) => variants)) attention.dispose();
   }
   const layers = studies.map(({ variants }, l) => ({
-    variants: variants.map((variant, v) => summariseVariant(variant, similarities[l]![v]!)),
-    heads: summariseHeads(observations[l]!),
+    variants: variants.map((variant, v) => summarizeVariant(variant, similarities[l]![v]!)),
+    heads: summarizeHeads(observations[l]!),
   }));
   checkSame(layers);
   return { sentences: sentences.length, tokens, layers };
@@ -75,7 +75,7 @@ function similaritiesOf(layer: MultiHeadAttention, variants: readonly PooledVari
   });
 }
 
-function summariseVariant({ attention: _, ...variant }: PooledVariant, similarities: readonly number[]) {
+function summarizeVariant({ attention: _, ...variant }: PooledVariant, similarities: readonly number[]) {
   const mean = similarities.reduce((sum, one) => sum + one, 0) / similarities.length;
   return { ...variant, similarity: { mean, p10: quantile(similarities, 0.1) } };
 }

@@ -49,7 +49,7 @@ export async function timePrefill(
       }
     }
     await takeTurns(runners, onStep);
-    return runners.map(summarise);
+    return runners.map(summarize);
   } finally {
     for (const { attention, input } of runners) {
       attention.dispose();
@@ -106,7 +106,7 @@ async function takeTurns(runners: readonly Runner[], onStep: OnStep): Promise<vo
 const apply = (attention: MultiHeadAttention, query: tf.Tensor3D, mask: PrefillCase['mask']) =>
   attention.apply({ query }, mask === undefined ? {} : { mask }).output;
 
-function summarise({ prefill, backend, samples, error }: Runner): Timing {
+function summarize({ prefill, backend, samples, error }: Runner): Timing {
   return {
     layer: prefill.layer,
     length: prefill.length,

@@ -8,11 +8,11 @@ it('interpolates between neighbours, whatever their order', () => {
   expect(quantile([7], 0.1)).toBe(7);
 });
 
-it('refuses to summarise nothing', () => {
+it('refuses to summarize nothing', () => {
   expect(() => quantile([], 0.5)).toThrow('no samples');
 });
 
-it('summarises by the median and the tenths at both ends', () => {
+it('summarizes by the median and the tenths at both ends', () => {
   const samples = Array.from({ length: 11 }, (_, n) => n);
   expect(spreadOf(samples)).toEqual({ samples: 11, median: 5, p10: 1, p90: 9 });
 });

@@ -10,7 +10,7 @@ it('holds once what layers have in common, and leaves nothing behind', () => {
     (numKeyValueHeads) =>
       new GroupedQueryAttention(
         { embedDim: 12, numHeads: 4, numKeyValueHeads, seed: 1 },
-        { initialiser: shared.initialiser },
+        { initializer: shared.initializer },
       ),
   );
   shared.dispose();

@@ -1,11 +1,11 @@
 // First weights of layers that are compared: made fast, and held once where layers ask for the same.
-import type { Initialiser } from '@polyhead/core';
+import type { Initializer } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import { noise } from './noise';
 
 export interface SharedWeights {
   /** Layers of one seed get the same numbers for kernels of the same name and shape, in the same memory. */
-  readonly initialiser: Initialiser;
+  readonly initializer: Initializer;
   /** The layers keep theirs. */
   dispose(): void;
 }
@@ -19,7 +19,7 @@ export function sharedWeights(): SharedWeights {
     return tf.keep(tf.tensor2d(values, [inputs, outputs]));
   };
   return {
-    initialiser: (shape, seed) => {
+    initializer: (shape, seed) => {
       const id = `${seed}: ${shape}`;
       const kernel = made.get(id) ?? make(shape, seed);
       made.set(id, kernel);

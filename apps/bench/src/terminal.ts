@@ -25,7 +25,7 @@ export function describeTerminal(output: Output, env: NodeJS.ProcessEnv): Termin
   };
 }
 
-/** A line of prose broken at spaces. Lines with colours are left alone: their escapes have no width. */
+/** A line of prose broken at spaces. Lines with colors are left alone: their escapes have no width. */
 export function wrapText(line: string, width: number): string[] {
   if (line.length <= width || line.includes('\x1b')) return [line];
   const lines: string[] = [];

@@ -1,5 +1,6 @@
 // A case: sizes and options, with the numbers they call for, the same for the oracle and for a kernel.
-import { type AttendOptions, dropoutFactor } from '@polyhead/core';
+import type { AttendOptions } from '@polyhead/core';
+import { dropoutFactor } from '@polyhead/core/kernel';
 import { randomArray, randomTensor, seededRandom, tabulate } from './inputs';
 import { type MaskKind, type MaskName, maskKinds } from './mask-kinds';
 import type { HostTensor, OracleInputs, Sizes } from './oracle';

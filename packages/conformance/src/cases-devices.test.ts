@@ -16,26 +16,26 @@ const oneAndHidden = () => withScores([[-0.03, ...hidden]], [4, ...hidden]);
 describe('A19: one score among sixty hidden ones has weight 1', () => {
   it.each([-1e9, -3.4e38, Number.NEGATIVE_INFINITY])('hidden by a bias of %d', async (low) => {
     const bias = tf.tensor4d([0, ...hidden.map(() => low)], [1, 1, 1, 61]);
-    const { weights } = attend(composed, oneAndHidden(), { scale: 1, bias, returns: ['weights'] });
+    const { weights } = attend(composed(), oneAndHidden(), { scale: 1, bias, returns: ['weights'] });
     expect([...(await weights!.data())]).toEqual([1, ...hidden]);
   });
 
   it('hidden by a mask', async () => {
     const mask = dense(tf.tensor2d([[1, ...hidden]], [1, 61], 'bool'));
-    const { weights } = attend(composed, oneAndHidden(), { scale: 1, mask, returns: ['weights'] });
+    const { weights } = attend(composed(), oneAndHidden(), { scale: 1, mask, returns: ['weights'] });
     expect([...(await weights!.data())]).toEqual([1, ...hidden]);
   });
 });
 
 describe('A21: a row', () => {
   it('that sees nothing gives 0 on floats of any range', async () => {
-    const { output } = attend(composed, zeroScores(1, [3, 5]), { mask: validLengths([0]) });
+    const { output } = attend(composed(), zeroScores(1, [3, 5]), { mask: validLengths([0]) });
     expect([...(await output.data())]).toEqual([0]);
   });
 
   it.each([-1e4, -1e9, -1e30, -3.4e38])('whose every bias is %d weighs its keys alike', async (low) => {
     const bias = tf.fill<tf.Rank.R4>([1, 1, 1, 4], low);
-    const { output } = attend(composed, zeroScores(1, [1, 2, 3, 6]), { bias });
+    const { output } = attend(composed(), zeroScores(1, [1, 2, 3, 6]), { bias });
     expect([...(await output.data())]).toEqual([3]);
   });
 });
@@ -49,11 +49,11 @@ describe('C13: backends agree', () => {
 
   it('this one with cpu, within what each may differ from the oracle', async () => {
     const here = tf.getBackend();
-    const numbers = await kernelNumbers(composed, found);
-    const gradients = await kernelGradients(composed, found);
+    const numbers = await kernelNumbers(composed(), found);
+    const gradients = await kernelGradients(composed(), found);
     await tf.setBackend('cpu');
-    const onCpu = await kernelNumbers(composed, found);
-    const gradientsOnCpu = await kernelGradients(composed, found);
+    const onCpu = await kernelNumbers(composed(), found);
+    const gradientsOnCpu = await kernelGradients(composed(), found);
     await tf.setBackend(here);
     const { maxAbsScore } = attentionOracle(found.oracle);
     expectClose({ actual: numbers, expected: onCpu, maxAbsScore });
@@ -67,21 +67,21 @@ describe('C14: sizes around 160, of which some gave all zeros', () => {
       sizes: { B: 1, Hq: 2, Hkv: 1, Sq: S, Skv: S, D: 8, Dv: 8 },
       mask: 'causal',
     });
-    await checkResults(composed, found);
-    await checkGradients(composed, found);
+    await checkResults(composed(), found);
+    await checkGradients(composed(), found);
   });
 });
 
 describe('sizes that tfjs computes wrongly on some graphics cards', () => {
   it('many blocks, whose gradients are added', async () => {
     const sizes = { B: 1, Hq: 1, Hkv: 1, Sq: 2_100, Skv: 40, D: 2, Dv: 2 };
-    await checkGradients(composed, attentionCase({ sizes, mask: 'causal' }));
+    await checkGradients(composed(), attentionCase({ sizes, mask: 'causal' }));
   });
 
   it.each([
     ['rows of scores', { B: 150, Hq: 9, Hkv: 3, Sq: 49, Skv: 2, D: 2, Dv: 1 }],
     ['matrices', { B: 66_000, Hq: 1, Hkv: 1, Sq: 1, Skv: 2, D: 1, Dv: 1 }],
-  ])('many %s', (_, sizes) => checkResults(composed, attentionCase({ sizes })));
+  ])('many %s', (_, sizes) => checkResults(composed(), attentionCase({ sizes })));
 });
 
 describe('numbers that graphics cards know badly', () => {
@@ -89,7 +89,7 @@ describe('numbers that graphics cards know badly', () => {
     const scene = zeroScores(1, [3, 5]);
     const sinkLogits = tf.tensor1d([low]);
     const mask = dense(tf.tensor2d([[0, 0]], [1, 2], 'bool'));
-    const { output, weights } = attend(composed, scene, { mask, sinkLogits, returns: ['weights'] });
+    const { output, weights } = attend(composed(), scene, { mask, sinkLogits, returns: ['weights'] });
     expect([...(await output.data())]).toEqual([0]);
     expect([...(await weights!.data())]).toEqual([0, 0]);
   });
@@ -100,8 +100,8 @@ describe('numbers that graphics cards know badly', () => {
       softcap,
       returns: ['weights', 'logSumExp'],
     });
-    await checkResults(composed, found);
-    await checkGradients(composed, found);
+    await checkResults(composed(), found);
+    await checkGradients(composed(), found);
   });
 });
 
@@ -114,7 +114,7 @@ describe('M12: an operation that a backend lacks', () => {
     }
     await tf.setBackend('poor');
     const scene = zeroScores(1, [1, 3]);
-    const output = (query: tf.Tensor) => attend(composed, { ...scene, query: query as tf.Tensor4D }).output;
+    const output = (query: tf.Tensor) => attend(composed(), { ...scene, query: query as tf.Tensor4D }).output;
     const errors = [
       await thrownBy(() => output(scene.query)),
       await thrownBy(() => tf.grad((query) => tf.sum(output(query)))(scene.query)),

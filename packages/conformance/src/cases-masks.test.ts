@@ -20,9 +20,9 @@ import { maxError } from './tolerance';
 const bool = (rows: readonly (readonly number[])[]) =>
   dense(tf.tensor2d(rows.flat(), [rows.length, rows[0]!.length], 'bool'));
 
-const outputOf = (scene: Scene, options: AttendOptions) => attend(composed, scene, options).output;
+const outputOf = (scene: Scene, options: AttendOptions) => attend(composed(), scene, options).output;
 const weightsOf = (scene: Scene, options: AttendOptions) =>
-  attend(composed, scene, { ...options, returns: ['weights'] }).weights!;
+  attend(composed(), scene, { ...options, returns: ['weights'] }).weights!;
 
 function gradientsOf(scene: Scene, options: AttendOptions): tf.Tensor[] {
   const loss = (query: tf.Tensor, key: tf.Tensor, value: tf.Tensor) =>
@@ -61,7 +61,7 @@ describe('A3: returning weights', () => {
       [1, 1],
     ]);
     const plain = outputOf(zeroScores(2, [1, 3]), { ...options, mask });
-    const { output } = attend(composed, zeroScores(2, [1, 3]), {
+    const { output } = attend(composed(), zeroScores(2, [1, 3]), {
       ...options,
       mask,
       returns: ['weights', 'logSumExp'],
@@ -118,7 +118,7 @@ describe('A8: a pair hidden twice', () => {
   it('by a mask and the bias is hidden once, and no -Infinity is left', () => {
     for (const low of [Number.NEGATIVE_INFINITY, -3.4e38]) {
       const bias = tf.tensor4d([0, low, 0], [1, 1, 1, 3]);
-      const { output, logSumExp } = attend(composed, scene(), {
+      const { output, logSumExp } = attend(composed(), scene(), {
         mask: causal(),
         bias,
         returns: ['logSumExp'],

@@ -1,5 +1,6 @@
 // What TensorFlow.js does beneath: kernels, memory, gradients that nobody registered.
-import { attend, composed, isAttentionError, project } from '@polyhead/core';
+import { attend, composed, isAttentionError } from '@polyhead/core';
+import { project } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
 import { attentionCase } from './attention-case';
@@ -36,8 +37,8 @@ describe('M2: keys of batch 1 for queries of batch 2', () => {
     const inputs = { query: tf.concat([query, query], 0), key, value };
     const before = memoryNow();
     for (const call of [
-      () => attend(composed, inputs),
-      () => tf.grad((k) => tf.sum(attend(composed, { ...inputs, key: k as tf.Tensor4D }).output))(key),
+      () => attend(composed(), inputs),
+      () => tf.grad((k) => tf.sum(attend(composed(), { ...inputs, key: k as tf.Tensor4D }).output))(key),
     ]) {
       expect(call).toThrow(/query +\[2, 1, 2, 1\][\s\S]*key +\[1, 1, 2, 1\]/);
     }
@@ -48,8 +49,8 @@ describe('M2: keys of batch 1 for queries of batch 2', () => {
 describe('M3: every kernel that attention needs', () => {
   it.each(['cpu', 'wasm'])('is there on %s', async (backend) => {
     const { kernelNames } = await tf.profile(async () => {
-      await kernelNumbers(composed, rich);
-      await kernelGradients(composed, rich);
+      await kernelNumbers(composed(), rich);
+      await kernelGradients(composed(), rich);
       return tf.scalar(0);
     });
     const named = kernelNames.filter((name) => name !== 'unnamed scope'); // the body of a custom gradient
@@ -62,7 +63,7 @@ describe('M6: a call outside of tidy', () => {
   it('adds exactly its results', () => {
     const [tensors, options] = [toTensors(rich.arrays), rich.options()];
     const before = memoryNow();
-    const { kernel, ...results } = attendWith(composed, tensors, options);
+    const { kernel, ...results } = attendWith(composed(), tensors, options);
     expect(kernel).toBe('composed');
     expect(tf.memory().numTensors - before.numTensors).toBe(3);
     tf.dispose(results);
@@ -76,10 +77,10 @@ describe('M11: without registered gradients', () => {
     tf.unregisterGradient('Reshape');
     try {
       const scene = zeroScores(1, [1, 3]);
-      const { output } = attend(composed, scene);
+      const { output } = attend(composed(), scene);
       expectNumbers(output, [2]);
       const train = () =>
-        tf.grad((query) => tf.sum(attend(composed, { ...scene, query: query as tf.Tensor4D }).output))(
+        tf.grad((query) => tf.sum(attend(composed(), { ...scene, query: query as tf.Tensor4D }).output))(
           scene.query,
         );
       expect(train).toThrow(/import '@tensorflow\/tfjs'/);
@@ -96,8 +97,8 @@ describe('tensors of another backend', () => {
     await tf.setBackend('cpu');
     const [tensors, options] = [toTensors(rich.arrays), rich.options()];
     await tf.setBackend(here);
-    const { output } = attendWith(composed, tensors, options);
-    const { output: expected } = await kernelNumbers(composed, rich);
+    const { output } = attendWith(composed(), tensors, options);
+    const { output: expected } = await kernelNumbers(composed(), rich);
     expectNumbers(output, [...expected!]);
   });
 });

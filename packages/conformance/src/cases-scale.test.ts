@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { expectNumbers, numbersOf, type Scene, withScores, zeroScores } from './scene';
 
 const weightsOf = (scene: Scene, options: AttendOptions = {}) =>
-  attend(composed, scene, { ...options, returns: ['weights'] }).weights!;
+  attend(composed(), scene, { ...options, returns: ['weights'] }).weights!;
 const hideLast = () => dense(tf.tensor2d([[1, 0]], [1, 2], 'bool'));
 
 describe('scale', () => {
@@ -32,7 +32,7 @@ describe('scale', () => {
 describe('the range of numbers', () => {
   it('C4: scores of 1000 do not overflow', () => {
     expectNumbers(weightsOf(withScores([[1000, 1000, -1000]], [1, 2, 3]), { scale: 1 }), [0.5, 0.5, 0]);
-    const { logSumExp } = attend(composed, withScores([[1000, 1000, -1000]], [1, 2, 3]), {
+    const { logSumExp } = attend(composed(), withScores([[1000, 1000, -1000]], [1, 2, 3]), {
       scale: 1,
       returns: ['logSumExp'],
     });
@@ -45,7 +45,7 @@ describe('the range of numbers', () => {
       key: tf.ones([2, 3, 5, 2]),
       value: tf.ones([2, 3, 5, 3]),
     } as Scene;
-    const { output } = attend(composed, scene);
+    const { output } = attend(composed(), scene);
     expect(output.shape).toEqual([2, 3, 4, 3]);
     expectNumbers(output, Array<number>(72).fill(1));
   });
@@ -93,23 +93,23 @@ describe('sinks', () => {
     } as Scene;
     const options = { sinkLogits: sinks(0, Math.log(2)), scale: 7, softcap: 0.1 };
     expectNumbers(weightsOf(twoHeads, options), [1 / 3, 1 / 3, 0.25, 0.25]);
-    const { logSumExp } = attend(composed, twoHeads, { ...options, returns: ['logSumExp'] });
+    const { logSumExp } = attend(composed(), twoHeads, { ...options, returns: ['logSumExp'] });
     expectNumbers(logSumExp!, [Math.log(3), Math.log(4)]);
   });
 
   it('C10: have a gradient', () => {
     // output = 2 e^0 / (2 + e^s): its derivative at s = 0 is -2 / 9.
     const output = (logits: tf.Tensor) =>
-      tf.sum(attend(composed, zeroScores(1, [1, 1]), { sinkLogits: logits as tf.Tensor1D }).output);
+      tf.sum(attend(composed(), zeroScores(1, [1, 1]), { sinkLogits: logits as tf.Tensor1D }).output);
     expectNumbers(tf.grad(output)(sinks(0)), [-2 / 9]);
   });
 
   it('C12: stand beside a mask, the scale and dropout', () => {
     const scene = withScores([[0, 5]], [1, 9]);
     const options = { sinkLogits: sinks(0), mask: hideLast(), scale: 3 };
-    expectNumbers(attend(composed, scene, options).output, [0.5]);
+    expectNumbers(attend(composed(), scene, options).output, [0.5]);
     const kept = numbersOf(
-      attend(composed, scene, { ...options, dropout: { rate: 0.5, seed: 3 } }).output,
+      attend(composed(), scene, { ...options, dropout: { rate: 0.5, seed: 3 } }).output,
     )[0]!;
     expect([0, 1]).toContain(Math.round(kept * 1e5) / 1e5);
   });
@@ -117,7 +117,7 @@ describe('sinks', () => {
   it('C12: give 0 where nothing else is seen', () => {
     const nothing = dense(tf.tensor2d([[0, 0]], [1, 2], 'bool'));
     expectNumbers(
-      attend(composed, zeroScores(1, [1, 9]), { sinkLogits: sinks(0), mask: nothing }).output,
+      attend(composed(), zeroScores(1, [1, 9]), { sinkLogits: sinks(0), mask: nothing }).output,
       [0],
     );
   });

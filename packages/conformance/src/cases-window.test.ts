@@ -19,7 +19,7 @@ import { expectNumbers, numbersOf, zeroScores } from './scene';
 const values = [1, 2, 3, 4];
 const causalWindow = (width: number) => slidingWindow({ left: width - 1, right: 0 });
 const outputOf = (queries: number, mask: Mask) =>
-  attend(composed, zeroScores(queries, values), { mask }).output;
+  attend(composed(), zeroScores(queries, values), { mask }).output;
 
 describe('a causal window of width W', () => {
   it('I1: counts the token itself', () => {
@@ -49,7 +49,7 @@ describe('a causal window of width W', () => {
   });
 
   it('I8: may leave nothing to see beside padding', () => {
-    const { output, weights } = attend(composed, zeroScores(4, values), {
+    const { output, weights } = attend(composed(), zeroScores(4, values), {
       mask: allOf(causalWindow(1), validLengths([2])),
       returns: ['weights'],
     });
@@ -64,12 +64,12 @@ describe('a causal window of width W', () => {
     );
     const inputs = { query: query!, key: key!, value: value! };
     const mask = causalWindow(5);
-    const long = numbersOf(attend(composed, inputs, { mask }).output);
-    expect(numbersOf(attend(firstSupported([composed]), inputs, { mask }).output)).toEqual(long);
+    const long = numbersOf(attend(composed(), inputs, { mask }).output);
+    expect(numbersOf(attend(firstSupported([composed()]), inputs, { mask }).output)).toEqual(long);
     // The last row alone sees the same five keys.
     const last = { ...inputs, query: tf.slice(inputs.query, [0, 0, 599, 0], [-1, -1, 1, -1]) };
     expectNumbers(
-      attend(composed, last, { mask }).output,
+      attend(composed(), last, { mask }).output,
       [long.slice(599 * 3, 600 * 3), long.slice(-3)].flat(),
     );
   });

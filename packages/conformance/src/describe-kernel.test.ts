@@ -13,16 +13,16 @@ import type { Check } from './check';
 import { kernelChecks } from './describe-kernel';
 
 function changed(change: Partial<AttentionKernel>): AttentionKernel {
-  return { ...composed, name: 'wrong', ...change };
+  return { ...composed(), name: 'wrong', ...change };
 }
 
 /** `composed`, given another call than was asked for. */
 const asked = (call: (given: KernelCall) => KernelCall) =>
-  changed({ run: (given) => composed.run(call(given)) });
+  changed({ run: (given) => composed().run(call(given)) });
 
 /** `composed`, with something done to its result. */
 const answered = (answer: (result: KernelResult, call: KernelCall) => KernelResult) =>
-  changed({ run: (call) => answer(composed.run(call), call) });
+  changed({ run: (call) => answer(composed().run(call), call) });
 
 const without = (option: keyof KernelCall) => asked((call) => withoutOption(call, option));
 
@@ -123,13 +123,13 @@ describe('the suite notices a kernel that', () => {
 
   it.each(faults)('%s', async (_, kernel, check) => {
     expect(await isNoticed(kernel, check)).toBe(true);
-    expect(await isNoticed(composed, check)).toBe(false);
+    expect(await isNoticed(composed(), check)).toBe(false);
   });
 });
 
 describe('an option refused by design', () => {
   const kernel = changed({
-    unsupported: (call) => [...composed.unsupported(call), ...(call.dropout ? ['no dropout here'] : [])],
+    unsupported: (call) => [...composed().unsupported(call), ...(call.dropout ? ['no dropout here'] : [])],
   });
 
   it('is left out of all cases and must be refused with a reason', async () => {
@@ -143,7 +143,7 @@ describe('an option refused by design', () => {
   });
 
   it('is noticed when it starts to work', async () => {
-    const [check] = checksNamed(composed, /^refuses dropout/, ['dropout']);
+    const [check] = checksNamed(composed(), /^refuses dropout/, ['dropout']);
     await expect(check!.run()).rejects.toThrow('nothing was thrown');
   });
 });

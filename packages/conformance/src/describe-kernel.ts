@@ -20,7 +20,7 @@ export interface KernelSuite {
 /**
  * Runs the suite on a kernel, which is prepared first.
  *
- * @example describeKernel('composed', composed);
+ * @example describeKernel('composed', composed());
  */
 export function describeKernel(
   name: string,

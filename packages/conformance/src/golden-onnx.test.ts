@@ -47,7 +47,7 @@ describe('composed gives what the ONNX reference of Attention gives', () => {
       return inputs[past] ? tf.concat([heads(past, params.Hkv), rows], 2) : rows;
     };
     const [key, value] = [withPast('K', 'past_key'), withPast('V', 'past_value')];
-    const result = attend(composed, { query: heads('Q', params.Hq), key, value }, optionsOf(found));
+    const result = attend(composed(), { query: heads('Q', params.Hq), key, value }, optionsOf(found));
     const merged = params.rank === 3 ? tf.transpose(result.output, [0, 2, 1, 3]) : result.output;
     const expected = golden(outputs, 'Y').data;
     expectClose({ actual: { output: toHost(merged) }, expected: { output: expected } });

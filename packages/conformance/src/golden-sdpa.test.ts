@@ -24,7 +24,7 @@ const torchCases = [...sdpaCases(sdpaFile), ...sdpaCases(flashFile), ...sdpaCase
 
 describe('composed gives what torch gives', () => {
   it.each(torchCases)('$name', (found) => {
-    const results = attendWith(composed, tensorsOf(found), { ...optionsOf(found), returns: ['logSumExp'] });
+    const results = attendWith(composed(), tensorsOf(found), { ...optionsOf(found), returns: ['logSumExp'] });
     expectClose({
       actual: {
         output: toHost(results.output),
@@ -42,7 +42,7 @@ describe('composed gives what torch gives', () => {
     const names = Object.keys(tensors);
     const loss = (...given: tf.Tensor[]) => {
       const named = Object.fromEntries(names.map((name, n) => [name, given[n]!]));
-      return tf.sum(tf.mul(attendWith(composed, named, options).output, cotangent)) as tf.Scalar;
+      return tf.sum(tf.mul(attendWith(composed(), named, options).output, cotangent)) as tf.Scalar;
     };
     const gradients = tf.grads(loss)(Object.values(tensors));
     const expected = gradientsOf(found);
@@ -67,7 +67,7 @@ describe('a row that sees no key gives zeros, where', () => {
       value: tf.zeros([B, H, Skv, 1]),
     };
     const { weights } = attendWith(
-      composed,
+      composed(),
       { ...tensors, bias: toTensor(scores) },
       { returns: ['weights'] },
     );
@@ -85,7 +85,7 @@ describe('a row that sees no key gives zeros, where', () => {
         fromSequenceMajor(toTensor(golden(inputs, part)) as tf.Tensor4D),
       );
       const mask = dense(tf.cast(toTensor(golden(inputs, 'mask')), 'bool'));
-      const { output } = attend(composed, { query: query!, key: key!, value: value! }, { mask });
+      const { output } = attend(composed(), { query: query!, key: key!, value: value! }, { mask });
       const theirs = golden(outputs, 'out');
       const [, T, N, D] = theirs.shape as [number, number, number, number];
       const masked = 1; // the query whose every key is hidden

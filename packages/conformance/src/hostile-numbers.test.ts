@@ -28,23 +28,23 @@ interface Call {
 /** Every number that comes out, gradients included. */
 function everyNumber({ query, key, value }: Call, options: AttendOptions): number[] {
   const { output, weights, logSumExp } = attend(
-    composed,
+    composed(),
     { query, key, value },
     { ...options, returns: all },
   );
   const loss = (q: tf.Tensor, k: tf.Tensor, v: tf.Tensor) =>
-    tf.sum(attend(composed, { query: q, key: k, value: v } as Call, options).output) as tf.Scalar;
+    tf.sum(attend(composed(), { query: q, key: k, value: v } as Call, options).output) as tf.Scalar;
   const gradients = tf.grads(loss)([query, key, value]);
   return [output, weights!, logSumExp!, ...gradients].flatMap((x) => [...x.dataSync()]);
 }
 
-const first = (call: Call, options: AttendOptions) => attend(composed, call, options).output.dataSync()[0]!;
+const first = (call: Call, options: AttendOptions) => attend(composed(), call, options).output.dataSync()[0]!;
 
 describe('composed', () => {
   it('gives zeros for a row that sees nothing and whose sink is -Infinity', () => {
     const call = { query: heads([1, 1]), key: heads([1, 2]), value: heads([3, 5]) };
     const options = { mask: predicate((_b, _h, query) => query > 0), sinkLogits: tf.tensor1d([-Infinity]) };
-    const { output, weights, logSumExp } = attend(composed, call, { ...options, returns: all });
+    const { output, weights, logSumExp } = attend(composed(), call, { ...options, returns: all });
     expect(output.dataSync()[0]).toBe(0);
     expect([...weights!.dataSync()].slice(0, 2)).toEqual([0, 0]);
     expect(logSumExp!.dataSync()[0]).toBe(-Infinity);
@@ -55,7 +55,7 @@ describe('composed', () => {
   it('does not let a sink of -Infinity in one head change the sink of another', () => {
     const call = { query: heads([0], [0]), key: heads([0], [0]), value: heads([4], [4]) };
     const options = { mask: hide([0]), sinkLogits: tf.tensor1d([-Infinity, 2]) };
-    const { logSumExp } = attend(composed, call, { ...options, returns: all });
+    const { logSumExp } = attend(composed(), call, { ...options, returns: all });
     expect([...logSumExp!.dataSync()]).toEqual([-Infinity, 2]);
   });
 
@@ -103,7 +103,7 @@ describe('composed', () => {
     const none = tf.zeros<tf.Rank.R4>([1, 2, 0, 1]);
     const loss = (bias: tf.Tensor) =>
       tf.sum(
-        attend(composed, { query, key: none, value: none }, { bias: bias as tf.Tensor4D }).output,
+        attend(composed(), { query, key: none, value: none }, { bias: bias as tf.Tensor4D }).output,
       ) as tf.Scalar;
     expect([
       ...tf
@@ -115,7 +115,7 @@ describe('composed', () => {
   it('sees the last key of many where rows end early', () => {
     const S = 300;
     const x = tf.ones<tf.Rank.R4>([2, 1, S, 8]);
-    const { output } = attend(composed, { query: x, key: x, value: x }, { mask: validLengths([0, S]) });
+    const { output } = attend(composed(), { query: x, key: x, value: x }, { mask: validLengths([0, S]) });
     expect(tf.sum(output).dataSync()[0]).toBeCloseTo(S * 8, 1);
     expect(first({ query: x, key: x, value: x }, { mask: causal() })).toBeCloseTo(1, 5);
   });

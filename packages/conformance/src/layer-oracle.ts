@@ -40,7 +40,7 @@ export function layerOracle(inputs: LayerOracleInputs): LayerOracleResult {
   const { config, weights, query, key = query, value = key, isVisible, bias } = inputs;
   const { numHeads, numKeyValueHeads = numHeads, scale, softcap = 0 } = config;
   const projected = (name: string, x: HostTensor, heads: number) =>
-    splitHeads(normalised(project(x, weights, name), name, { ...inputs, heads }), heads);
+    splitHeads(normalized(project(x, weights, name), name, { ...inputs, heads }), heads);
   const places = placesOf(inputs, { Sq: query.shape[1]!, Skv: key.shape[1]! });
   const turn = (heads: HostTensor, role: 'query' | 'key') => turned(heads, role, { ...inputs, places });
   const q = projected('query', query, numHeads); // [B, Hq, Sq, D]
@@ -70,7 +70,7 @@ export function layerOracle(inputs: LayerOracleInputs): LayerOracleResult {
 }
 
 /** Each head's numbers, or all of a token's, made of one size: [B, S, H * N]. */
-function normalised(
+function normalized(
   x: HostTensor,
   name: string,
   { config, weights, heads }: LayerOracleInputs & { readonly heads: number },

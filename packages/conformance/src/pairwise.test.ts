@@ -4,7 +4,7 @@ import { pairwise } from './pairwise';
 describe('pairwise', () => {
   const factors = {
     size: ['S', 'M', 'L', 'XL'],
-    colour: ['red', 'green', 'blue'],
+    color: ['red', 'green', 'blue'],
     lined: [true, false],
     pockets: [0, 2],
   };
@@ -12,8 +12,8 @@ describe('pairwise', () => {
   it('lets any two values of different factors meet', () => {
     const rows = pairwise(factors);
     for (const size of factors.size) {
-      for (const colour of factors.colour)
-        expect(rows.some((r) => r.size === size && r.colour === colour)).toBe(true);
+      for (const color of factors.color)
+        expect(rows.some((r) => r.size === size && r.color === color)).toBe(true);
       for (const lined of factors.lined)
         expect(rows.some((r) => r.size === size && r.lined === lined)).toBe(true);
       for (const pockets of factors.pockets)

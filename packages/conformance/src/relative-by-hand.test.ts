@@ -46,7 +46,7 @@ function expected(score: Score, tableValue: TableValue = () => none): Float64Arr
 function check(relative: RelativeTables, answer: Float64Array, options: AttendOptions = {}): void {
   const heads = (data: Float64Array) => toTensor({ shape: [1, H, S, D], data }) as tf.Tensor4D;
   const inputs = { query: heads(query), key: heads(key), value: heads(value) };
-  const { output } = attend(composed, inputs, { ...options, relative });
+  const { output } = attend(composed(), inputs, { ...options, relative });
   expectClose({ actual: { output: toHost(output) }, expected: { output: answer } });
 }
 

@@ -31,6 +31,6 @@ export function contiguousStorage(key: tf.Tensor4D, value: tf.Tensor4D): StoredK
         runs: (b) => Int32Array.of(b * Hkv * Skv, Skv),
       },
     ],
-    materialise: () => ({ key: tf.clone(key), value: tf.clone(value) }),
+    materialize: () => ({ key: tf.clone(key), value: tf.clone(value) }),
   };
 }

@@ -36,7 +36,7 @@ describe('attentionStatistics', () => {
   it('gives the weights of the default kernel', () => {
     const { inputs, sinkLogits } = inputsOf({ Sq: 70, Skv: 90 });
     const options = { mask: causal(), sinkLogits, softcap: 3 };
-    const { weights } = attend(composed, inputs, { ...options, returns: ['weights'] });
+    const { weights } = attend(composed(), inputs, { ...options, returns: ['weights'] });
     const { exact } = attentionStatistics(inputs, options, { exact: exactWeights() });
     expectSame(exact, weights!);
   });

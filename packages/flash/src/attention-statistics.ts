@@ -4,13 +4,11 @@ import {
   type AttendOptions,
   type AttentionInputs,
   ConfigError,
-  checkTensor,
-  cleanTidy,
   type KernelCall,
-  kernelCall,
   ShapeError,
   UnsupportedError,
 } from '@polyhead/core';
+import { checkTensor, cleanTidy, kernelCall } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
 import {
   checkStatistics,

@@ -48,7 +48,7 @@ const chunksOf = [[9], [4, 5], [1, 1, 1, 1, 1, 1, 1, 1, 1], [3, 1, 1, 4]];
 describe.each(layers)('%s', (_, layerWith) => {
   describe.each(caches)('with a %s', (_, cacheOf) => {
     it.each(Object.entries(calls))('J1: decodes in any chunks: %s', (_, call) => {
-      const [flashLayer, composedLayer] = [layerWith(kernel), layerWith(composed)];
+      const [flashLayer, composedLayer] = [layerWith(kernel), layerWith(composed())];
       const query = tokens();
       const expected = { output: toHost(composedLayer.apply({ query }, call).output) };
       for (const chunks of chunksOf) {
@@ -102,7 +102,7 @@ describe('keys split between a shared prefix and a cache', () => {
       attend(kernel, { query, stored: staged.stored }, { returns }),
     ]);
     const all = attend(
-      composed,
+      composed(),
       { query, key: tf.concat([forAll(key), ownKey], 2), value: tf.concat([forAll(value), ownValue], 2) },
       { returns },
     );

@@ -25,6 +25,6 @@ describe('empty sizes', () => {
       const [dQuery] = tf.grads(loss)([inputs.query]);
       return { output: toHost(output), logSumExp: toHost(logSumExp!), dQuery: toHost(dQuery!) };
     };
-    expectClose({ actual: results(fusedKernel()), expected: results(composed) });
+    expectClose({ actual: results(fusedKernel()), expected: results(composed()) });
   });
 });

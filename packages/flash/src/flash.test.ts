@@ -14,7 +14,7 @@ function inputs() {
 }
 
 const isCpu = process.env.POLYHEAD_BACKEND === 'cpu';
-const choice = () => firstSupported([flash(), composed]);
+const choice = () => firstSupported([flash(), composed()]);
 
 describe('flash', () => {
   it('runs the kernel of the backend and names it', () => {
@@ -38,7 +38,7 @@ describe('flash', () => {
   });
 
   it('in plain JavaScript says on other backends than cpu that tensors are copied, and steps aside', () => {
-    const [first, second] = firstSupported([flashCpu(), composed]).explain(inputs());
+    const [first, second] = firstSupported([flashCpu(), composed()]).explain(inputs());
     expect(first!.reasons.join()).toMatch(isCpu ? /^$/ : /the next candidate is faster/);
     expect(second?.kernel).toBe(isCpu ? undefined : 'composed');
     const [only] = firstSupported([flashCpu()]).explain(inputs());
@@ -60,7 +60,7 @@ describe('flash', () => {
     const stored = {
       ...{ heads: 2, keySize: 4, valueSize: 4, lengths: [5], parts: [] },
       ...{ order: { start: [0] }, positions: { start: [0] } },
-      materialise: () => ({ key, value }),
+      materialize: () => ({ key, value }),
     };
     const loss = (q: tf.Tensor) =>
       tf.sum(attend(flash(), { query: q as tf.Tensor4D, stored }).output) as tf.Scalar;

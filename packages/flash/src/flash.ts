@@ -1,4 +1,5 @@
-import { type AttentionKernel, given, type KernelCall } from '@polyhead/core';
+import type { AttentionKernel, KernelCall } from '@polyhead/core';
+import { normalizeOptions } from '@polyhead/core/kernel';
 import { flashCpu } from './cpu/flash-cpu';
 import { type FlashWasmOptions, flashWasm } from './wasm/flash-wasm';
 
@@ -15,7 +16,7 @@ export type FlashOptions = Pick<FlashWasmOptions, 'relaxedSimd' | 'threads'>;
  * @throws ConfigError for less than one thread
  */
 export function flash(options: FlashOptions = {}): AttentionKernel {
-  const known = given('flash', 'options', options, ['relaxedSimd', 'threads']);
+  const known = normalizeOptions('flash', 'options', options, ['relaxedSimd', 'threads']);
   const [wasm, cpu] = [flashWasm(known), flashCpu()];
   const kernelOf = (call: KernelCall) => (wasm.unsupported(call).length === 0 ? wasm : cpu);
   const asksThreads = (known.threads ?? 1) > 1;

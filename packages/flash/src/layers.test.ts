@@ -7,7 +7,7 @@ import { flash } from './index';
 
 // Preferred even where another kernel is faster; `composed` runs where weights are asked for.
 const preferred: AttentionKernel = { ...flash(), worthwhile: () => true };
-const kernel = firstSupported([preferred, composed]);
+const kernel = firstSupported([preferred, composed()]);
 const knownGaps = {
   'returns what is asked for, with its shape, and the same output':
     'weights come from another kernel, which rounds otherwise',

@@ -1,5 +1,6 @@
 // Which rows of a call are looked at, and their places in results.
-import { ConfigError, given, type KernelCall, ShapeError, type Span } from '@polyhead/core';
+import { ConfigError, type KernelCall, ShapeError, type Span } from '@polyhead/core';
+import { normalizeOptions } from '@polyhead/core/kernel';
 import { checkSpan } from './statistics/check-span';
 import type { StatisticScope } from './statistics/statistic';
 
@@ -13,7 +14,7 @@ export interface LookedAt {
 
 /** @throws ConfigError for what no call has */
 export function checkLookedAt(where: string, lookedAt: LookedAt): LookedAt {
-  const asked: LookedAt = given(where, 'lookedAt', lookedAt, ['heads', 'rows']);
+  const asked: LookedAt = normalizeOptions(where, 'lookedAt', lookedAt, ['heads', 'rows']);
   const { heads, rows } = asked;
   if (rows !== undefined) checkSpan(where, 'rows', rows);
   if (heads === undefined) return asked;

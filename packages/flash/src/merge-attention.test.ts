@@ -8,7 +8,7 @@ import { mergeAttention, type PartialAttention } from './index';
 const [Sq, Skv] = [5, 9];
 const sizes = { B: 2, Hq: 4, Hkv: 2, Sq, Skv, D: 3, Dv: 6 };
 const returns = ['logSumExp'] as const;
-const kernels = [composed, fusedKernel()];
+const kernels = [composed(), fusedKernel()];
 
 type Heads = readonly [query: tf.Tensor4D, key: tf.Tensor4D, value: tf.Tensor4D];
 

@@ -1,7 +1,8 @@
 // Attention over all keys from attention over parts of them: log-sum-exps say how much of each row a part holds.
 //
 //   logSumExp = log Σ exp(logSumExp_n)        output = Σ exp(logSumExp_n - logSumExp) · output_n
-import { addAll, ConfigError, checkTensor, cleanTidy, differentiable, ShapeError } from '@polyhead/core';
+import { ConfigError, ShapeError } from '@polyhead/core';
+import { addAll, checkTensor, cleanTidy, differentiable } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
 
 /** What attention over some of the keys gives. A sink belongs to one of the parts. */

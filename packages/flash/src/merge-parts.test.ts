@@ -15,10 +15,10 @@ it('more of them than WebGPU gives a program buffers, most of which a row does n
   const parts = Array.from({ length: Skv }, (_, from) => {
     const cut = (x: tf.Tensor4D) => tf.slice(x, [0, 0, from, 0], [-1, -1, 1, -1]);
     const inputs = { query: query!, key: cut(key!), value: cut(value!) };
-    return attend(composed, inputs, { mask, queryStart: Skv - Sq - from, returns }) as PartialAttention;
+    return attend(composed(), inputs, { mask, queryStart: Skv - Sq - from, returns }) as PartialAttention;
   });
   const { output, logSumExp } = mergeAttention(parts);
-  const whole = attend(composed, { query: query!, key: key!, value: value! }, { mask, returns });
+  const whole = attend(composed(), { query: query!, key: key!, value: value! }, { mask, returns });
   expectClose({
     actual: await readAll({ output, logSumExp }),
     expected: await readAll({ output: whole.output, logSumExp: whole.logSumExp! }),

@@ -104,11 +104,11 @@ function randomTables({ B, Hq, Sq, D, Dv }: OracleInputs['sizes'], R: number, pi
   const heads = pick([1, Hq]);
   const keys = asked();
   const shapes = {
-    ...(asked() && { tableBias: [Hq, R] }),
-    ...(keys && { tableKeys: [heads, R, D] }),
+    ...(asked() && { biasTable: [Hq, R] }),
+    ...(keys && { keyTable: [heads, R, D] }),
     ...(keys && pick([true, false]) && { ownQuery: [B, Hq, Sq, D] }),
-    ...(asked() && { tableQueries: [pick([1, Hq]), R, D] }),
-    ...(asked() && { tableValues: [pick([1, Hq]), R, Dv] }),
+    ...(asked() && { queryTable: [pick([1, Hq]), R, D] }),
+    ...(asked() && { valueTable: [pick([1, Hq]), R, Dv] }),
   };
   return Object.fromEntries(
     Object.entries(shapes).map(([name, shape]) => [name, randomTensor(shape, random)]),
@@ -116,14 +116,14 @@ function randomTables({ B, Hq, Sq, D, Dv }: OracleInputs['sizes'], R: number, pi
 }
 
 function oracleTables(
-  { tableBias, tableKeys, ownQuery, tableQueries, tableValues }: Arrays,
+  { biasTable, keyTable, ownQuery, queryTable, valueTable }: Arrays,
   index: DistanceIndex,
 ) {
   return {
-    ...(tableBias && { bias: { ...tableBias, index } }),
-    ...(tableKeys && { keys: { ...tableKeys, index, ...(ownQuery && { query: ownQuery.data }) } }),
-    ...(tableQueries && { queries: { ...tableQueries, index } }),
-    ...(tableValues && { values: { ...tableValues, index } }),
+    ...(biasTable && { bias: { ...biasTable, index } }),
+    ...(keyTable && { keys: { ...keyTable, index, ...(ownQuery && { query: ownQuery.data }) } }),
+    ...(queryTable && { queries: { ...queryTable, index } }),
+    ...(valueTable && { values: { ...valueTable, index } }),
   };
 }
 
@@ -131,18 +131,18 @@ function tensorOptions(
   tensors: { readonly [name: string]: tf.Tensor },
   { from, rows }: DistanceIndex,
 ): AttendOptions {
-  const { bias, sinkLogits, tableBias, tableKeys, ownQuery, tableQueries, tableValues } = tensors;
+  const { bias, sinkLogits, biasTable, keyTable, ownQuery, queryTable, valueTable } = tensors;
   const index = { from, ...(rows && { rows }) };
   return {
     ...(bias && { bias: bias as tf.Tensor4D }),
     ...(sinkLogits && { sinkLogits: sinkLogits as tf.Tensor1D }),
     relative: {
-      ...(tableBias && { bias: { table: tableBias as tf.Tensor2D, index } }),
-      ...(tableKeys && {
-        keys: { table: tableKeys as tf.Tensor3D, index, ...(ownQuery && { query: ownQuery as tf.Tensor4D }) },
+      ...(biasTable && { bias: { table: biasTable as tf.Tensor2D, index } }),
+      ...(keyTable && {
+        keys: { table: keyTable as tf.Tensor3D, index, ...(ownQuery && { query: ownQuery as tf.Tensor4D }) },
       }),
-      ...(tableQueries && { queries: { table: tableQueries as tf.Tensor3D, index } }),
-      ...(tableValues && { values: { table: tableValues as tf.Tensor3D, index } }),
+      ...(queryTable && { queries: { table: queryTable as tf.Tensor3D, index } }),
+      ...(valueTable && { values: { table: valueTable as tf.Tensor3D, index } }),
     },
   };
 }
@@ -226,14 +226,14 @@ function check({ name, arrays, oracle, options, kernel }: Combination): void {
     expectClose({
       actual: resultsOf(kernel),
       expected: Object.fromEntries(asked.map((result) => [result, expected[result]])),
-      baseline: () => resultsOf(composed),
+      baseline: () => resultsOf(composed()),
       maxAbsScore,
     });
     // Rounding is a part of the terms, not of what is left when they cancel.
     expectClose({
       actual: { slope: Float64Array.of(found.slope, found.terms) },
       expected: { slope: Float64Array.of(slope, found.terms) },
-      baseline: () => ({ slope: Float64Array.of(slopeOf(composed).slope, found.terms) }),
+      baseline: () => ({ slope: Float64Array.of(slopeOf(composed()).slope, found.terms) }),
       maxAbsScore,
       isGradient: true,
     });

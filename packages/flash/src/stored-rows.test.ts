@@ -111,20 +111,20 @@ const stores: Readonly<Record<string, Store>> = {
   '8 bits, a scale for each row': {
     step: 1 / 32,
     matrices: ({ key, value }) => ({
-      key: quantised(key, D, { bits: 8, rowsPerScale: 1, columns: 1 }),
-      value: quantised(value, Dv, { bits: 8, rowsPerScale: 1, columns: 1 }),
+      key: quantized(key, D, { bits: 8, rowsPerScale: 1, columns: 1 }),
+      value: quantized(value, Dv, { bits: 8, rowsPerScale: 1, columns: 1 }),
     }),
   },
   '4 bits, with zeros, a scale for 3 rows and each part of a row': {
     step: 1 / 4,
     matrices: ({ key, value }) => ({
-      key: quantised(key, D, { bits: 4, rowsPerScale: 3, columns: D, zero: -2 }),
-      value: quantised(value, Dv, { bits: 4, rowsPerScale: 3, columns: 2, zero: -2 }),
+      key: quantized(key, D, { bits: 4, rowsPerScale: 3, columns: D, zero: -2 }),
+      value: quantized(value, Dv, { bits: 4, rowsPerScale: 3, columns: 2, zero: -2 }),
     }),
   },
 };
 
-interface Quantisation {
+interface Quantization {
   readonly bits: 4 | 8;
   readonly rowsPerScale: number;
   readonly columns: number;
@@ -132,7 +132,7 @@ interface Quantisation {
 }
 
 /** Numbers that are multiples of a scale, in words. Rows that hold nothing are full of ones, their scales NaN. */
-function quantised(rows: Float64Array, size: number, { bits, zero, ...of }: Quantisation): RowMatrix {
+function quantized(rows: Float64Array, size: number, { bits, zero, ...of }: Quantization): RowMatrix {
   const [count, perWord] = [rows.length / size, 32 / bits];
   const words = Math.ceil(size / perWord);
   const packed = new Int32Array(count * (words + 1)).fill(-1);
@@ -150,7 +150,7 @@ function quantised(rows: Float64Array, size: number, { bits, zero, ...of }: Quan
     data: tf.tensor2d(packed, [count, words + 1], 'int32'),
     first: 1,
     size,
-    quantised: {
+    quantized: {
       bits,
       rowsPerScale: of.rowsPerScale,
       scale: scales(scale),
@@ -168,7 +168,7 @@ function storageOf(parts: readonly KeyValuePart[]): StoredKeyValue {
     order: { start: [4, 2] },
     positions: { start: [3, 1] },
     parts,
-    materialise: () => {
+    materialize: () => {
       throw new Error('rows were copied');
     },
   };

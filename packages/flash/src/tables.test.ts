@@ -25,10 +25,10 @@ function numbersOf(kernel: AttentionKernel, arrays: { readonly [name: string]: H
     const x = Object.fromEntries(names.map((name, n) => [name, tensors[n]!])) as { [name: string]: never };
     const inputs = { query: x.query!, key: x.key!, value: x.value! };
     const relative = {
-      bias: { table: x.tableBias!, index },
-      keys: { table: x.tableKeys!, index },
-      queries: { table: x.tableQueries!, index },
-      values: { table: x.tableValues!, index },
+      bias: { table: x.biasTable!, index },
+      keys: { table: x.keyTable!, index },
+      queries: { table: x.queryTable!, index },
+      values: { table: x.valueTable!, index },
     };
     return attend(kernel, inputs, { mask: causal(), relative }).output;
   };
@@ -44,15 +44,15 @@ describe('a distance that a table has no row for', () => {
     const random = seededRandom(4);
     const arrays = {
       ...attentionCase({ sizes }).arrays,
-      tableBias: randomTensor([Hq, 3], random),
-      tableKeys: randomTensor([1, 3, D], random),
-      tableQueries: randomTensor([Hq, 3, D], random),
-      tableValues: randomTensor([1, 3, Dv], random),
+      biasTable: randomTensor([Hq, 3], random),
+      keyTable: randomTensor([1, 3, D], random),
+      queryTable: randomTensor([Hq, 3, D], random),
+      valueTable: randomTensor([1, 3, Dv], random),
     };
     const kernel = fusedKernel({ rowsPerTile: 4, keysPerTile: 3 });
     expectClose({
       actual: numbersOf(kernel, arrays),
-      expected: numbersOf(composed, arrays),
+      expected: numbersOf(composed(), arrays),
       isGradient: true,
     });
   });

@@ -47,7 +47,7 @@ describe('withStatistics', () => {
     const { looking, kept } = weightsBy(flash());
     const call = { mask: slidingWindow({ left: 3, right: 0 }) };
     const seen = layer.apply({ query: tokens() }, { ...call, kernel: looking });
-    const expected = layer.apply({ query: tokens() }, { ...call, kernel: composed, returns: ['weights'] });
+    const expected = layer.apply({ query: tokens() }, { ...call, kernel: composed(), returns: ['weights'] });
     expect(seen.kernel).toMatch(/^flash(Cpu|Wasm)$/);
     expectNumbers(seen.output, numbersOf(expected.output));
     expect(kept[0]!.shape).toEqual(expected.weights!.shape);
@@ -99,7 +99,7 @@ describe('withStatistics', () => {
     const heads = () => tf.randomNormal<tf.Rank.R4>([1, 2, 5, 4], 0, 1, 'float32', 3);
     const inputs = { query: heads(), key: heads(), value: heads() };
     const map = pooledWeights({ rows: 2, columns: 2 });
-    const kernel = withStatistics(firstSupported([flash(), composed]), { map, top: topKeys(1) }, () => {});
+    const kernel = withStatistics(firstSupported([flash(), composed()]), { map, top: topKeys(1) }, () => {});
     const before = memoryNow();
     const plain = attend(kernel, inputs);
     expect(plain.logSumExp).toBeUndefined();

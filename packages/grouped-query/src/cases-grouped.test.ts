@@ -20,12 +20,16 @@ describe('grouped heads', () => {
   const keys = (H: number) => tf.ones<tf.Rank.R4>([1, H, 3, 1]);
 
   it('D1: read adjacent key/value heads, not in turn', () => {
-    const { output } = attend(composed, { query: zeroQueries(), key: keys(2), value: constantHeads(10, 20) });
+    const { output } = attend(composed(), {
+      query: zeroQueries(),
+      key: keys(2),
+      value: constantHeads(10, 20),
+    });
     expect(firstRows(output)).toEqual([10, 10, 20, 20]);
   });
 
   it('D3: all read the only key/value head', () => {
-    const { output } = attend(composed, { query: zeroQueries(), key: keys(1), value: constantHeads(7) });
+    const { output } = attend(composed(), { query: zeroQueries(), key: keys(1), value: constantHeads(7) });
     expect(firstRows(output)).toEqual([7, 7, 7, 7]);
   });
 
@@ -36,10 +40,12 @@ describe('grouped heads', () => {
     const bySplitting = { query: splitHeads(x, 4), key: splitHeads(y, H), value: splitHeads(y, H) };
     const asSequences = (z: tf.Tensor3D, heads: number) => fromSequenceMajor(tf.reshape(z, [1, T, heads, D]));
     const byLayout = { query: asSequences(x, 4), key: asSequences(y, H), value: asSequences(y, H) };
-    const [one, other] = [bySplitting, byLayout].map((inputs) => attend(composed, inputs).output.dataSync());
+    const [one, other] = [bySplitting, byLayout].map((inputs) =>
+      attend(composed(), inputs).output.dataSync(),
+    );
     expect(one).toEqual(other);
     // With large scores each row sees the last token alone: heads 0 and 1 read channels 0 … 2 of it, 2 and 3 the rest.
-    const last = attend(composed, bySplitting, { scale: 100 }).output;
+    const last = attend(composed(), bySplitting, { scale: 100 }).output;
     expect(firstRows(last)).toEqual([6, 6, 9, 9]);
   });
 
@@ -47,7 +53,7 @@ describe('grouped heads', () => {
     const value: tf.Tensor4D = tf.add(constantHeads(10, 20), tf.tensor4d([0, 3, 6], [1, 1, 3, 1]));
     const hidden = [1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1]; // head 1 does not see key 0
     const mask = dense(tf.tensor4d(hidden, [1, 4, 1, 3], 'int32'));
-    const { output } = attend(composed, { query: zeroQueries(), key: keys(2), value }, { mask });
+    const { output } = attend(composed(), { query: zeroQueries(), key: keys(2), value }, { mask });
     const expected = [13, 14.5, 23, 23];
     firstRows(output).forEach((x, h) => {
       expect(x).toBeCloseTo(expected[h]!, 5);
@@ -81,7 +87,7 @@ describe('grouped heads', () => {
       key: tf.zeros<tf.Rank.R4>([1, Hkv, 3, 4]),
       value: tf.zeros<tf.Rank.R4>([1, Hkv, 3, 4]),
     };
-    expect(() => attend(composed, inputs)).toThrow(
+    expect(() => attend(composed(), inputs)).toThrow(
       new RegExp(`\\[1, ${Hq}, 2, 4\\][\\s\\S]*\\[1, ${Hkv}, 3, 4\\]`),
     );
   });

@@ -106,7 +106,7 @@ describe('GroupedQueryAttention', () => {
   }, () => {
     const c = 1 / 1024;
     const config = { embedDim: 4096, numHeads: 32, numKeyValueHeads: 8 };
-    const layer = new GroupedQueryAttention(config, { initialiser: (shape) => tf.fill([...shape], c) });
+    const layer = new GroupedQueryAttention(config, { initializer: (shape) => tf.fill([...shape], c) });
     const { output } = layer.apply({ query: tf.ones<tf.Rank.R3>([2, 10, 4096]) }, { mask: causal() });
     expect(output.shape).toEqual([2, 10, 4096]);
     expect(tf.max(tf.abs(tf.sub(output, 16))).dataSync()[0]).toBeLessThan(1e-3);
@@ -134,7 +134,7 @@ describe('fromMultiHead', () => {
     expect(pooled['query/kernel']!.arraySync()).toEqual(kernel.arraySync());
   });
 
-  it.each(['head', 'all'] as const)('serves layers that normalise keys over %s', (over) => {
+  it.each(['head', 'all'] as const)('serves layers that normalize keys over %s', (over) => {
     const config = { embedDim: 16, numHeads: 4, seed: 1, queryKeyNorm: { kind: 'rms', over } } as const;
     const multi = new MultiHeadAttention(config);
     const grouped = new GroupedQueryAttention({ ...config, numKeyValueHeads: 2 });

@@ -5,19 +5,21 @@
 //   output = concat(head_1 … head_Hq) W^O
 import {
   type AttentionConfig,
-  AttentionLayer,
   type AttentionParts,
-  type AttentionSizes,
-  attendHeads,
-  attentionSizes,
   ConfigError,
-  cleanTidy,
   type LayerCall,
   type LayerInputs,
   type LayerResult,
-  projectionShapes,
   type VariableShapes,
 } from '@polyhead/core';
+import {
+  AttentionLayer,
+  type AttentionSizes,
+  attendHeads,
+  attentionSizes,
+  cleanTidy,
+  projectionShapes,
+} from '@polyhead/core/layer';
 
 export interface GroupedQueryConfig extends AttentionConfig {
   /** Hkv, which must divide `numHeads`: 1 is multi-query, `numHeads` is multi-head attention. */

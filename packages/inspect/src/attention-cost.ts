@@ -1,5 +1,6 @@
 // What a layer costs: parameters, floating-point operations, bytes. Arithmetic from its config; no layer is made.
-import { checkNumber, checkSizes, countParameters, given, type VariableShapes } from '@polyhead/core';
+import { countParameters, type VariableShapes } from '@polyhead/core';
+import { checkNumber, checkSizes, normalizeOptions } from '@polyhead/core/layer';
 import { bitsOf, type CacheStorage, cacheBytes, storageBits } from './cache-bytes';
 import { cacheShape, type LayerConfig, type LayerSizes, layerSizes, layerVariables } from './layer-config';
 import { keysThatExist, type PairsCall, pairsOptions, visiblePairs } from './visible-pairs';
@@ -54,7 +55,7 @@ export interface AttentionCost {
 export function attentionCost(config: LayerConfig, call: CostCall): AttentionCost {
   const where = 'attentionCost';
   const sizes = layerSizes(where, config);
-  const asked = given(where, 'call', call, [...pairsOptions, 'cachedKeys', 'storage']) as CostCall;
+  const asked = normalizeOptions(where, 'call', call, [...pairsOptions, 'cachedKeys', 'storage']) as CostCall;
   const { cachedKeys: _, storage: __, ...pairsCall } = asked;
   const { batch = 1, queries, keys = queries } = asked;
   checkSizes(where, { batch, queries, keys });

@@ -1,5 +1,6 @@
 // Bytes of cached keys and values.
-import { type CacheShape, ConfigError, checkNumber, given } from '@polyhead/core';
+import { type CacheShape, ConfigError } from '@polyhead/core';
+import { checkNumber, normalizeOptions } from '@polyhead/core/layer';
 
 /** Bits a stored number takes. */
 export const storageBits = { float32: 32, float16: 16, int8: 8, int4: 4 } as const;
@@ -16,7 +17,7 @@ export interface CacheExtent {
 }
 
 /**
- * Bytes of keys and values, rounded up to whole bytes: the numbers alone, without the scales that a quantised cache
+ * Bytes of keys and values, rounded up to whole bytes: the numbers alone, without the scales that a quantized cache
  * keeps beside them and without rows held free.
  *
  * @param shape of one layer, as `layer.cacheShape(batch)` or `cacheShape(config, batch)` gives it
@@ -26,9 +27,9 @@ export interface CacheExtent {
  */
 export function cacheBytes(shape: CacheShape, extent: CacheExtent): number {
   const where = 'cacheBytes';
-  const sizes = given(where, 'shape', shape, ['batch', 'heads', 'keySize', 'valueSize']);
+  const sizes = normalizeOptions(where, 'shape', shape, ['batch', 'heads', 'keySize', 'valueSize']);
   const { batch, heads, keySize, valueSize } = sizes as CacheShape;
-  const asked = given(where, 'extent', extent, ['tokens', 'layers', 'storage']) as CacheExtent;
+  const asked = normalizeOptions(where, 'extent', extent, ['tokens', 'layers', 'storage']) as CacheExtent;
   const { tokens, layers = 1, storage = 'float32' } = asked;
   for (const [name, size] of Object.entries({ batch, heads, keySize, valueSize, tokens, layers })) {
     checkNumber(where, name, size, [(n) => Number.isInteger(n) && n >= 0, 'a whole number of at least 0']);

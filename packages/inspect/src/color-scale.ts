@@ -1,4 +1,4 @@
-// A weight's colour: from almost white to dark blue, so that it also orders in grey and for the colour-blind.
+// A weight's color: from almost white to dark blue, so that it also orders in grey and for the color-blind.
 
 type Rgb = readonly [red: number, green: number, blue: number];
 

@@ -1,5 +1,5 @@
 // What each head does, in numbers and by name.
-import { checkNumber, given } from '@polyhead/core';
+import { checkNumber, normalizeOptions } from '@polyhead/core/layer';
 import { type HeadPattern, headPattern } from './head-pattern';
 import { type HeadWeights, headsShape } from './head-weights';
 import { entropyOf, meanOver, type QueryRow, queryRows } from './query-rows';
@@ -42,7 +42,7 @@ export interface StatisticsOptions {
  */
 export function headStatistics(heads: HeadWeights, options: StatisticsOptions = {}): HeadStatistics[] {
   const [, Sq, Skv] = headsShape('headStatistics', heads);
-  const { queryStart = Skv - Sq } = given('headStatistics', 'options', options, ['queryStart']);
+  const { queryStart = Skv - Sq } = normalizeOptions('headStatistics', 'options', options, ['queryStart']);
   checkNumber('headStatistics', 'queryStart', queryStart, [Number.isInteger, 'a whole number']);
   return heads.map((weights) => statisticsOf(queryRows(weights, queryStart), Skv));
 }

@@ -1,14 +1,6 @@
 // What costs follow from: the config of a layer, whichever variant it is of.
-import {
-  type AttentionConfig,
-  type AttentionSizes,
-  attentionSizes,
-  type CacheShape,
-  ConfigError,
-  checkSizes,
-  projectionShapes,
-  type VariableShapes,
-} from '@polyhead/core';
+import { type AttentionConfig, type CacheShape, ConfigError, type VariableShapes } from '@polyhead/core';
+import { type AttentionSizes, attentionSizes, checkSizes, projectionShapes } from '@polyhead/core/layer';
 
 /** The config of any variant with projected heads. */
 export interface LayerConfig extends AttentionConfig {

@@ -1,4 +1,5 @@
-import { given, ShapeError } from '@polyhead/core';
+import { ShapeError } from '@polyhead/core';
+import { normalizeOptions } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 
 /** Which batch entry is read. */
@@ -19,7 +20,7 @@ export async function readEntry(
   tensor: tf.Tensor,
   options: EntryOptions,
 ): Promise<unknown> {
-  const { entry = 0 } = given(where, 'options', options, ['entry']);
+  const { entry = 0 } = normalizeOptions(where, 'options', options, ['entry']);
   const came = { [name]: tensor };
   if (!(tensor instanceof tf.Tensor)) {
     throw new ShapeError(where, `${name} must be a tensor; arrays are taken as they are`, came);

@@ -1,5 +1,6 @@
 // A number of each query of each head, such as entropy, to be drawn beside its row.
-import { ConfigError, checkSizes, ShapeError } from '@polyhead/core';
+import { ConfigError, ShapeError } from '@polyhead/core';
+import { checkSizes } from '@polyhead/core/layer';
 import type * as tf from '@tensorflow/tfjs-core';
 import { type EntryOptions, readEntry } from './read-entry';
 

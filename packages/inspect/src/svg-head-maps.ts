@@ -1,5 +1,6 @@
-// Attention maps as one SVG picture: queries down, keys across, heads side by side, one colour scale for all.
-import { ConfigError, checkSizes, given } from '@polyhead/core';
+// Attention maps as one SVG picture: queries down, keys across, heads side by side, one color scale for all.
+import { ConfigError } from '@polyhead/core';
+import { checkSizes, normalizeOptions } from '@polyhead/core/layer';
 import { colorOf } from './color-scale';
 import {
   checkTokens,
@@ -19,7 +20,7 @@ export interface SvgMapOptions extends MapTokens {
   readonly title?: string;
   /** Heads beside each other. Default: 4. */
   readonly columns?: number;
-  /** A column of numbers beside each map for each name, on a colour scale of its own: [H, Sq]. */
+  /** A column of numbers beside each map for each name, on a color scale of its own: [H, Sq]. */
   readonly beside?: Beside;
 }
 
@@ -74,7 +75,7 @@ const font = 'ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace';
 export function svgHeadMaps(heads: HeadWeights, options: SvgMapOptions): string {
   const where = 'svgHeadMaps';
   const known = ['queries', 'keys', 'title', 'columns', 'beside'] as const;
-  const asked = given(where, 'options', options, known) as SvgMapOptions;
+  const asked = normalizeOptions(where, 'options', options, known) as SvgMapOptions;
   const { title = 'Attention weights', columns = 4, beside = {} } = asked;
   const shape = headsShape(where, heads);
   checkCells(where, shape);
@@ -211,8 +212,8 @@ function grid({ rows, largest, nameOf }: Grid, cell: number): string {
   );
   const size = { width: rows[0]!.length * cell, height: rows.length * cell };
   const frame = { ...size, fill: 'none', stroke: '#888888' };
-  const centred = { 'font-size': 11, 'text-anchor': 'middle', 'dominant-baseline': 'central' };
-  return element('g', centred, drawn.join('')) + element('rect', frame);
+  const centered = { 'font-size': 11, 'text-anchor': 'middle', 'dominant-baseline': 'central' };
+  return element('g', centered, drawn.join('')) + element('rect', frame);
 }
 
 /** The scale, largest weight on top. */

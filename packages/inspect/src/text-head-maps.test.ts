@@ -23,7 +23,7 @@ describe('textHeadMaps', () => {
     ]);
   });
 
-  it('colours backgrounds and ends each cell', () => {
+  it('colors backgrounds and ends each cell', () => {
     const { lines } = textHeadMaps([twoTokens], { queries: ['on', 'a'], width: 80, color: true });
     expect(lines[4]).toBe(' a \x1b[48;5;233m\x1b[38;5;248m .02\x1b[0m\x1b[48;5;216m\x1b[38;5;16m .98\x1b[0m');
   });
@@ -78,7 +78,7 @@ describe('textHeadMaps', () => {
     expect(lines[3]).toBe('a  .50█Inf  <0  <0 1.3█ >9');
   });
 
-  it('draws many heads, and keeps tokens from ending lines or colouring them', () => {
+  it('draws many heads, and keeps tokens from ending lines or coloring them', () => {
     const heads = Array.from({ length: 128 }, () => uniform(40));
     const { lines } = textHeadMaps(heads, { queries: labels(40).map((t) => `${t}\n\x1b[31m`), width: 90 });
     expect(lines.some((line) => line.includes('\n') || line.includes('\x1b'))).toBe(false);

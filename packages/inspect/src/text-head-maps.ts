@@ -1,5 +1,5 @@
 // Attention maps as text: queries down, keys across, one map a head, as many beside each other as the width holds.
-import { checkSizes, given } from '@polyhead/core';
+import { checkSizes, normalizeOptions } from '@polyhead/core/layer';
 import {
   checkTokens,
   decimalsOf,
@@ -15,7 +15,7 @@ import { narrowLetters } from './token-label';
 export interface TextMapOptions extends MapTokens {
   /** Columns of the terminal or page. */
   readonly width: number;
-  /** 256-colour backgrounds; without it block characters. Default: false. */
+  /** 256-color backgrounds; without it block characters. Default: false. */
   readonly color?: boolean;
   /** A column of numbers beside each map for each name: [H, Sq]. */
   readonly beside?: Beside;
@@ -57,7 +57,7 @@ const besideWidth = 5; // a space and four columns
 export function textHeadMaps(heads: HeadWeights, options: TextMapOptions): TextMaps {
   const where = 'textHeadMaps';
   const known = ['queries', 'keys', 'width', 'color', 'beside'] as const;
-  const asked = given(where, 'options', options, known) as TextMapOptions;
+  const asked = normalizeOptions(where, 'options', options, known) as TextMapOptions;
   const { queries, keys = queries, width, color = false, beside = {} } = asked;
   const shape = headsShape(where, heads);
   checkTokens(where, asked, shape);

@@ -1,13 +1,7 @@
 // How many pairs of query and key a call has, counted from its mask and not from a tensor.
-import {
-  ConfigError,
-  checkNumber,
-  checkSizes,
-  compileMask,
-  given,
-  type Mask,
-  UnsupportedError,
-} from '@polyhead/core';
+import { ConfigError, type Mask, UnsupportedError } from '@polyhead/core';
+import { compileMask } from '@polyhead/core/kernel';
+import { checkNumber, checkSizes, normalizeOptions } from '@polyhead/core/layer';
 
 /** The sizes of a call, and what hides pairs in it. */
 export interface PairsCall {
@@ -46,7 +40,7 @@ export const pairsOptions: readonly (keyof PairsCall)[] = [
  */
 export function visiblePairs(call: PairsCall, heads = 1): number {
   const where = 'visiblePairs';
-  const asked = given(where, 'call', call, pairsOptions) as PairsCall;
+  const asked = normalizeOptions(where, 'call', call, pairsOptions) as PairsCall;
   const { batch = 1, queries, keys = queries, mask } = asked;
   checkSizes(where, { batch, heads, queries, keys });
   const existing = keysThatExist(where, asked);

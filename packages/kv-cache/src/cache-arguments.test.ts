@@ -33,7 +33,7 @@ describe.each([
     expect(attempt).toThrow(new RegExp(`^${name}`));
     expect(attempt).toThrow(expect.toSatisfy(isAttentionError));
     expect(cache.lengths).toEqual([2]);
-    expect(read.materialise().key.shape).toEqual([1, 2, 2, 3]); // would throw, had the cache changed
+    expect(read.materialize().key.shape).toEqual([1, 2, 2, 3]); // would throw, had the cache changed
     cache.dispose();
   });
 });

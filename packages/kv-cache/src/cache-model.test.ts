@@ -211,7 +211,7 @@ async function expectStored(stored: StoredKeyValue, entries: Entries): Promise<v
       tokens.map(({ position }) => position),
     );
   });
-  const { key, value } = stored.materialise();
+  const { key, value } = stored.materialize();
   expectEqual('key', await key.data(), numbersOf(entries, S, [3, 1, 0]));
   expectEqual('value', await value.data(), numbersOf(entries, S, [2, -1, 0]));
   expectEqual('rows of key', await asTheyLie(stored, 'key', S), numbersOf(entries, S, [3, 1, 0]));

@@ -107,7 +107,7 @@ describe.each(kinds)('%s', (_, create) => {
     const all = tokens(1, 4);
     expectSame(step(attention, all, [0, 4], { cache, mask }), step(attention, all, [0, 4], { mask }));
     cache.reset();
-    const { output } = attend(composed, { query: tf.ones([1, 3, 2, 4]), stored: cache.read() });
+    const { output } = attend(composed(), { query: tf.ones([1, 3, 2, 4]), stored: cache.read() });
     expect(numbersOf(output)).toEqual(Array(24).fill(0));
     cache.dispose();
   });
@@ -221,10 +221,10 @@ describe('StaticCache', () => {
     const cache = new StaticCache(attention.cacheShape(1), { capacity: 4 });
     const all = tokens(1, 6);
     step(attention, all, [0, 3], { cache, mask });
-    const before = toHost(cache.read().materialise().key);
+    const before = toHost(cache.read().materialize().key);
     expect(() => step(attention, all, [3, 5], { cache, mask })).toThrow(/rows must fit into the capacity/);
     expect(cache.lengths).toEqual([3]);
-    expect(toHost(cache.read().materialise().key)).toEqual(before);
+    expect(toHost(cache.read().materialize().key)).toEqual(before);
     cache.dispose();
   });
 

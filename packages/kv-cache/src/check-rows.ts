@@ -1,13 +1,6 @@
 // What a cache is given is judged here.
-import {
-  type CacheShape,
-  ConfigError,
-  checkSizes,
-  checkTensor,
-  given,
-  ShapeError,
-  type TokenPositions,
-} from '@polyhead/core';
+import { type CacheShape, ConfigError, ShapeError, type TokenPositions } from '@polyhead/core';
+import { checkSizes, checkTensor, normalizeOptions } from '@polyhead/core/layer';
 import type * as tf from '@tensorflow/tfjs-core';
 
 export interface GivenRows {
@@ -19,7 +12,7 @@ export interface GivenRows {
 
 /** @throws ConfigError unless all sizes are there, and nothing else */
 export function checkShape(where: string, shape: CacheShape): CacheShape {
-  const asked = given(where, 'shape', shape, ['batch', 'heads', 'keySize', 'valueSize']);
+  const asked = normalizeOptions(where, 'shape', shape, ['batch', 'heads', 'keySize', 'valueSize']);
   const { batch, heads, keySize, valueSize } = asked as CacheShape;
   checkSizes(where, { batch, heads, keySize, valueSize });
   return { batch, heads, keySize, valueSize };
@@ -27,11 +20,11 @@ export function checkShape(where: string, shape: CacheShape): CacheShape {
 
 /** What was really given. @throws ConfigError for what is no object, and for names that are not known */
 export function givenRows(where: string, rows: GivenRows): GivenRows {
-  const asked = given(where, 'rows', rows, ['key', 'value', 'lengths', 'positions']) as GivenRows;
+  const asked = normalizeOptions(where, 'rows', rows, ['key', 'value', 'lengths', 'positions']) as GivenRows;
   const { positions } = asked;
   if (!positions) return asked;
   const known = ['start', 'each'] as (keyof TokenPositions)[];
-  return { ...asked, positions: given(where, 'positions', positions, known) as TokenPositions };
+  return { ...asked, positions: normalizeOptions(where, 'positions', positions, known) as TokenPositions };
 }
 
 /**

@@ -88,7 +88,7 @@ describe.each(caches)('a call that fails with a %s', (_, create) => {
     name: 'failing',
     unsupported: () => [],
     run(call) {
-      composed.run(call);
+      composed().run(call);
       throw new Error('broken kernel');
     },
   };

@@ -1,5 +1,5 @@
 // Numbers of tensors where they lie, on the backends that let us reach them.
-import { emptyOnHeap, hasWasmHeap, viewsOnHeap } from '@polyhead/core';
+import { emptyOnHeap, hasWasmHeap, viewsOnHeap } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
 
 interface CpuBackend {

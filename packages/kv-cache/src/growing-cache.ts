@@ -1,4 +1,5 @@
-import { type CacheShape, given } from '@polyhead/core';
+import type { CacheShape } from '@polyhead/core';
+import { normalizeOptions } from '@polyhead/core/layer';
 import { assembleRows, type KeyValueRows, type KeyValueSource } from './assemble-rows';
 import { RowCache } from './row-cache';
 import { packed, sum } from './row-layout';
@@ -13,7 +14,7 @@ import { packed, sum } from './row-layout';
 export class GrowingCache extends RowCache {
   /** @throws ConfigError for sizes that cannot be, and for options: it has none */
   constructor(shape: CacheShape, options: Readonly<Record<string, never>> = {}) {
-    given('GrowingCache', 'options', options, []);
+    normalizeOptions('GrowingCache', 'options', options, []);
     super('GrowingCache', shape);
   }
 

@@ -1,4 +1,5 @@
-import { type CacheShape, ConfigError, checkSizes, ShapeError } from '@polyhead/core';
+import { type CacheShape, ConfigError, ShapeError } from '@polyhead/core';
+import { checkSizes } from '@polyhead/core/layer';
 import { checkShape } from './check-rows';
 import { sum } from './row-layout';
 

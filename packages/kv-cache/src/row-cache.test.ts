@@ -23,7 +23,7 @@ function append(cache: RowCache, given: Parameters<RowCache['stage']>[0]): void 
 
 /** The first number of each token of head 1: [B][S]. */
 function marks(stored: StoredKeyValue): number[][] {
-  const { key } = tf.tidy(() => stored.materialise());
+  const { key } = tf.tidy(() => stored.materialize());
   return stored.lengths.map((length, b) => {
     const head = numbersOf(tf.slice(key, [b, 1, 0, 0], [1, 1, length, 1]));
     return [...head];
@@ -34,7 +34,7 @@ describe.each(kinds)('%s', (_, create) => {
   it('starts empty', () => {
     const cache = create();
     expect(cache).toMatchObject({ lengths: [0, 0], nextOrder: [0, 0], nextPosition: [0, 0], sealed: false });
-    const { key, value } = cache.read().materialise();
+    const { key, value } = cache.read().materialize();
     expect([key.shape, value.shape]).toEqual([
       [2, 3, 0, 5],
       [2, 3, 0, 4],
@@ -89,7 +89,7 @@ describe.each(kinds)('%s', (_, create) => {
     const cache = create();
     append(cache, { ...rows(3, 7), lengths: [1, 3] });
     expect(cache.lengths).toEqual([1, 3]);
-    const { key } = cache.read().materialise();
+    const { key } = cache.read().materialize();
     expect(key.shape).toEqual([2, 3, 3, 5]);
     expect(numbersOf(tf.max(key, [1, 3]))).toEqual([7, 0, 0, 7, 7, 7]);
     cache.dispose();
@@ -98,7 +98,7 @@ describe.each(kinds)('%s', (_, create) => {
   it('never gives its own tensors away', () => {
     const cache = create();
     append(cache, rows(2, 1));
-    const before = cache.read().materialise();
+    const before = cache.read().materialize();
     cache.crop([0, 0]);
     append(cache, rows(2, 9));
     expect(numbersOf(tf.max(before.key))).toEqual([1]);
@@ -169,7 +169,7 @@ describe.each(kinds)('%s', (_, create) => {
       const { stored, commit } = cache.stage(rows(1));
       change();
       expect(commit).toThrow(/the cache has changed since: stage again/);
-      expect(() => stored.materialise()).toThrow(/has changed since/);
+      expect(() => stored.materialize()).toThrow(/has changed since/);
       expect(() => stored.parts).toThrow(/has changed since/);
     }
     expect(cache.lengths).toEqual([1, 1]);

@@ -21,7 +21,7 @@ const append = (cache: StaticCache, S: number, mark: number) =>
   tf.tidy(() => cache.stage(rows(S, mark)).commit());
 
 const marks = (cache: StaticCache) =>
-  numbersOf(tf.slice(cache.read().materialise().value, [0, 1, 0, 2], [1, 1, -1, 1]));
+  numbersOf(tf.slice(cache.read().materialize().value, [0, 1, 0, 2], [1, 1, -1, 1]));
 
 describe('StaticCache', () => {
   it('writes rows at their place: no tensor is made or freed', ({ skip }) => {
@@ -59,7 +59,7 @@ describe('StaticCache', () => {
     append(cache, 2, 1);
     expect(marks(cache)).toEqual([1, 1]);
     const { stored } = cache.stage(rows(1, 5));
-    expect(numbersOf(tf.max(stored.materialise().key, [1, 3]))).toEqual([1, 1, 5]);
+    expect(numbersOf(tf.max(stored.materialize().key, [1, 3]))).toEqual([1, 1, 5]);
     expect(marks(cache)).toEqual([1, 1]);
     cache.dispose();
   });
@@ -71,7 +71,7 @@ describe('StaticCache', () => {
     for (const backend of ['cpu', 'wasm']) {
       await tf.setBackend(backend);
       append(cache, 1, 2);
-      expect(numbersOf(cache.read().materialise().key)).toHaveLength(6 * cache.lengths[0]!);
+      expect(numbersOf(cache.read().materialize().key)).toHaveLength(6 * cache.lengths[0]!);
     }
     expect(marks(cache)).toEqual([1, 1, 2, 2]);
     await tf.setBackend(given);

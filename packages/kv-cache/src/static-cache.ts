@@ -1,4 +1,5 @@
-import { type CacheShape, checkSizes, given, ShapeError, UnsupportedError } from '@polyhead/core';
+import { type CacheShape, ShapeError, UnsupportedError } from '@polyhead/core';
+import { checkSizes, normalizeOptions } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { assembleRows, type KeyValueRows, type KeyValueSource } from './assemble-rows';
 import { copyRows, type RowSource, type RowTarget } from './copy-rows';
@@ -24,7 +25,7 @@ export class StaticCache extends RowCache {
    */
   constructor(shape: CacheShape, options: { readonly capacity: number }) {
     super('StaticCache', shape);
-    const { capacity } = given(this.name, 'options', options, ['capacity']) as typeof options;
+    const { capacity } = normalizeOptions(this.name, 'options', options, ['capacity']) as typeof options;
     checkSizes(this.name, { capacity });
     this.capacity = capacity;
     const layout = equalRoom(this.shape, capacity);

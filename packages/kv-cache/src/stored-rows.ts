@@ -30,7 +30,7 @@ export function storedRows(
       check();
       return rows ? [partOf(rows, lengths)] : [];
     },
-    materialise() {
+    materialize() {
       check();
       const sources = rows ? [{ ...rows, counts: lengths }] : [];
       return tf.tidy(() => {

@@ -1,5 +1,6 @@
 // Keys and values that belong to the layer, behind those of the input (PyTorch's bias_k, bias_v and add_zero_attn).
-import { type AttentionKernel, type KernelCall, type MaskPlan, planOfRows, type Span } from '@polyhead/core';
+import type { AttentionKernel, KernelCall, MaskPlan, Span } from '@polyhead/core';
+import { planOfRows } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
 
 export interface KeyValues {
@@ -29,7 +30,7 @@ function reasons({ relative }: KernelCall): string[] {
 
 function extend(call: KernelCall, memory: KeyValues): KernelCall {
   const { query, stored } = call.inputs;
-  const { key, value } = stored ? stored.materialise() : call.inputs;
+  const { key, value } = stored ? stored.materialize() : call.inputs;
   const { plan, bias } = call;
   const [B, Hq] = query.shape;
   const [Skv, M] = [key.shape[2], memory.key.shape[2]];

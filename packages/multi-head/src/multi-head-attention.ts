@@ -3,15 +3,13 @@
 //   head_h = softmax(Q W^Q_h (K W^K_h)^T / sqrt(D)) V W^V_h
 //   output = concat(head_1 … head_H) W^O
 import {
-  AttentionLayer,
   type AttentionParts,
-  attendHeads,
-  cleanTidy,
   type LayerCall,
   type LayerInputs,
   type LayerResult,
   splitHeads,
 } from '@polyhead/core';
+import { AttentionLayer, attendHeads, cleanTidy } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { withMemory } from './memory-key-values';
 import { type MultiHeadConfig, multiHeadSizes, variableShapes, where } from './multi-head-config';

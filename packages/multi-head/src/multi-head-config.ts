@@ -1,13 +1,6 @@
 // What describes a multi-head layer, and the variables that follow from it.
-import {
-  type AttentionConfig,
-  type AttentionSizes,
-  attentionSizes,
-  ConfigError,
-  checkSizes,
-  projectionShapes,
-  type VariableShapes,
-} from '@polyhead/core';
+import { type AttentionConfig, ConfigError, type VariableShapes } from '@polyhead/core';
+import { type AttentionSizes, attentionSizes, checkSizes, projectionShapes } from '@polyhead/core/layer';
 
 export interface MultiHeadConfig extends AttentionConfig {
   /** M learned keys and values behind those of the input, which every query sees: 1 is PyTorch's `bias_k`, `bias_v`. */

@@ -10,7 +10,7 @@ describe('padding in the inputs of a layer', () => {
   const norms = [undefined, 'rms', 'layer', 'l2'] as const;
 
   it.each(norms)(
-    'never reaches outputs or gradients of weights, NaN though it be (normalised: %s)',
+    'never reaches outputs or gradients of weights, NaN though it be (normalized: %s)',
     (kind) => {
       const layer = new MultiHeadAttention({ ...config, ...(kind && { queryKeyNorm: { kind } }) });
       const clean = tf.randomNormal<tf.Rank.R3>([1, 3, 4], 0, 1, 'float32', 2);

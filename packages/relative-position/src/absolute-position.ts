@@ -1,11 +1,6 @@
 // Positions that are added to embeddings, before any layer.
-import {
-  ConfigError,
-  checkTensor,
-  type NamedVariable,
-  ShapeError,
-  type TokenPositions,
-} from '@polyhead/core';
+import { ConfigError, type NamedVariable, ShapeError, type TokenPositions } from '@polyhead/core';
+import { checkTensor } from '@polyhead/core/layer';
 import type * as tf from '@tensorflow/tfjs-core';
 import { entriesOf, placesOf } from './token-places';
 

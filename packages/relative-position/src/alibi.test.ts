@@ -12,7 +12,8 @@ import {
   toTensor,
   toTensors,
 } from '@polyhead/conformance';
-import { attendHeads, causal, composed, dense, type Mask } from '@polyhead/core';
+import { causal, composed, dense, type Mask } from '@polyhead/core';
+import { attendHeads } from '@polyhead/core/layer';
 import { GroupedQueryAttention } from '@polyhead/grouped-query';
 import { GrowingCache } from '@polyhead/kv-cache';
 import { MultiHeadAttention } from '@polyhead/multi-head';
@@ -33,7 +34,7 @@ function weighted(
     key: tf.zeros([1, 1, Skv, 1]),
     value: tf.tensor4d([...values], [1, 1, Skv, 1]),
     cross: Sq !== Skv,
-    kernel: composed,
+    kernel: composed(),
     position: alibi({ numHeads: 1, slopes: [0.5], ...config }),
     returns: ['weights'],
     ...(mask && { mask }),

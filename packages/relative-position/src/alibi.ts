@@ -1,5 +1,6 @@
 // Attention with linear biases (Press et al. 2021, 2108.12409): head h adds -m_h |j - i| to the score of query i and key j.
-import { ConfigError, checkSizes, given, type VariableShapes } from '@polyhead/core';
+import { ConfigError, type VariableShapes } from '@polyhead/core';
+import { checkSizes, normalizeOptions } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { checkFlags } from './check-options';
 import { frozenCopy } from './frozen-copy';
@@ -59,7 +60,7 @@ export function alibi(options: AlibiConfig): TrainedPosition {
 
 function checkAlibi(options: AlibiConfig): AlibiConfig {
   const known = ['numHeads', 'slopes', 'symmetric', 'trainable'] as const;
-  const config = given(where, 'config', options, known) as AlibiConfig;
+  const config = normalizeOptions(where, 'config', options, known) as AlibiConfig;
   const { numHeads, slopes, symmetric, trainable } = config;
   checkSizes(where, { numHeads });
   checkFlags(where, { symmetric, trainable });

@@ -2,7 +2,8 @@
 // `relative_key_query`): one table whose row is query position - key position + P - 1, mirrored to that of Shaw et al.
 //
 //   score_ij = scale · (q_i · k_j + q_i · a_{i-j} [+ k_j · a_{i-j}])
-import { ConfigError, checkSizes, given } from '@polyhead/core';
+import { ConfigError } from '@polyhead/core';
+import { checkSizes, normalizeOptions } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { checkOneOf, checkSeed } from './check-options';
 import { type PositionParts, type TrainedPosition, trainedPosition } from './trained-position';
@@ -48,7 +49,7 @@ export function bertRelative(options: BertRelativeConfig, parts: PositionParts =
 
 function checkBert(options: BertRelativeConfig): BertRelativeConfig {
   const known = ['headDim', 'maxPositions', 'type', 'seed'] as const;
-  const config = given(where, 'config', options, known) as BertRelativeConfig;
+  const config = normalizeOptions(where, 'config', options, known) as BertRelativeConfig;
   const { headDim, maxPositions = 512, type = 'relative_key', seed } = config;
   checkSizes(where, { headDim, maxPositions });
   checkSeed(where, seed);

@@ -1,5 +1,6 @@
 // What configs of several position methods are checked for.
-import { ConfigError, checkNumber, checkSizes, ShapeError } from '@polyhead/core';
+import { ConfigError, ShapeError } from '@polyhead/core';
+import { checkNumber, checkSizes } from '@polyhead/core/layer';
 import type * as tf from '@tensorflow/tfjs-core';
 
 /** @throws ConfigError unless each is true, false or left out */

@@ -171,7 +171,7 @@ describe.each([...new Set(tried.map(({ method }) => method))])('%s', (method) =>
 // Graphics cards have no fused kernel.
 if (!process.env.POLYHEAD_BACKEND?.startsWith('web')) {
   describe('by the fused kernel', () => {
-    const kernel = firstSupported([{ ...flash(), worthwhile: () => true }, composed]);
+    const kernel = firstSupported([{ ...flash(), worthwhile: () => true }, composed()]);
     const byFlash = variants.map((variant) => ({
       ...variant,
       create: (config: LayerConfig, parts: LayerParts) => variant.create(config, { kernel, ...parts }),

@@ -1,16 +1,8 @@
 // Disentangled attention of DeBERTa (He et al. 2020, 2006.03654, section 3.1), with the log buckets of version 2:
 //
 //   score_ij = scale · (q_i · k_j + q_i · (P W^K)_δ + k_j · (P W^Q)_δ),   δ = clip(bucket(i - j) + span, 0, 2 span - 1)
-import {
-  ConfigError,
-  checkSizes,
-  given,
-  type NamedVariable,
-  project,
-  ShapeError,
-  splitHeads,
-  type VariableShapes,
-} from '@polyhead/core';
+import { ConfigError, type NamedVariable, ShapeError, splitHeads, type VariableShapes } from '@polyhead/core';
+import { checkSizes, normalizeOptions, project } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { checkFlags, checkHeads, checkMaxDistance, checkSeed } from './check-options';
 import { frozenCopy } from './frozen-copy';
@@ -87,10 +79,10 @@ export function debertaBucket(
  */
 export function deberta(options: DebertaConfig, parts: DebertaParts = {}): TrainedPosition {
   const config = checkDeberta(options);
-  const { embeddings, projections, ...others } = given(where, 'parts', parts, [
+  const { embeddings, projections, ...others } = normalizeOptions(where, 'parts', parts, [
     'embeddings',
     'projections',
-    'initialiser',
+    'initializer',
   ]);
   const { embedDim, numHeads, headDim = embedDim / numHeads, seed, terms = bothTerms } = config;
   const { index, span } = indexOf(config);
@@ -182,7 +174,7 @@ function checkDeberta(options: DebertaConfig): DebertaConfig {
     'useBias',
     'seed',
   ] as const;
-  const config = given(where, 'config', options, known) as DebertaConfig;
+  const config = normalizeOptions(where, 'config', options, known) as DebertaConfig;
   const { embedDim, numHeads, headDim = embedDim / numHeads, maxDistance = 512, buckets, terms } = config;
   checkSizes(where, { embedDim, numHeads, headDim, maxDistance, ...(buckets !== undefined && { buckets }) });
   checkMaxDistance(where, maxDistance);

@@ -3,7 +3,7 @@ import { composed, firstSupported } from '@polyhead/core';
 import { flash } from '@polyhead/flash';
 import { RelativePositionAttention } from './index';
 
-const fused = firstSupported([{ ...flash(), worthwhile: () => true }, composed]);
+const fused = firstSupported([{ ...flash(), worthwhile: () => true }, composed()]);
 
 describeVariant('RelativePositionAttention by flash', {
   create: (config, parts) =>

@@ -1,5 +1,7 @@
 // Absolute positions as learned vectors, added to embeddings (Gehring et al. 2017, 1705.03122; BERT, GPT-2).
-import { ConfigError, checkSizes, differentiable, given, Weights } from '@polyhead/core';
+import { ConfigError } from '@polyhead/core';
+import { differentiable } from '@polyhead/core/kernel';
+import { checkSizes, normalizeOptions, Weights } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { type AbsolutePosition, tokensOf } from './absolute-position';
 import { checkSeed } from './check-options';
@@ -25,13 +27,17 @@ export function learned(
   options: LearnedConfig,
   parts: PositionParts = {},
 ): AbsolutePosition & Pick<TrainedPosition, 'getWeights' | 'setWeights'> {
-  const config = given(where, 'config', options, ['embedDim', 'maxPositions', 'seed']) as LearnedConfig;
+  const config = normalizeOptions(where, 'config', options, [
+    'embedDim',
+    'maxPositions',
+    'seed',
+  ]) as LearnedConfig;
   const { embedDim, maxPositions, seed = Math.floor(Math.random() * 2 ** 31) } = config;
   checkSizes(where, { embedDim, maxPositions });
   checkSeed(where, seed);
-  const { initialiser } = given(where, 'parts', parts, ['initialiser']);
+  const { initializer } = normalizeOptions(where, 'parts', parts, ['initializer']);
   const shapes = { table: [maxPositions, embedDim] };
-  const weights = new Weights(where, shapes, { seed, ...(initialiser && { initialiser }) });
+  const weights = new Weights(where, shapes, { seed, ...(initializer && { initializer }) });
   return {
     config: Object.freeze({ ...config }),
     variables: weights.variables,

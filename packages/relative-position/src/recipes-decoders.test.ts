@@ -47,7 +47,7 @@ function qwen2({ base, ...config }: Sizes) {
   return { layer: new GroupedQueryAttention({ ...config, useBias: true }, { position }), mask: causal() };
 }
 
-/** Qwen3: each head of queries and keys normalised before it is turned. */
+/** Qwen3: each head of queries and keys normalized before it is turned. */
 function qwen3({ base, ...config }: Sizes) {
   const position = rotary({ headDim: config.headDim, base });
   const queryKeyNorm = { kind: 'rms', epsilon: 1e-6 } as const;
@@ -199,7 +199,7 @@ describe('a config gives what transformers gives', () => {
       actual: { output: validOnly(found, toHost(tf.concat(outputs, 1)), ofOutput) },
       expected: { output: validOnly(found, golden(found.outputs, 'decode_out').data, ofOutput) },
     });
-    const { key, value } = cache.read().materialise();
+    const { key, value } = cache.read().materialize();
     // transformers keeps the last tokens only where there is a window.
     const kept = golden(found.outputs, 'cache_key').shape[2]!;
     const last = (x: tf.Tensor4D) => toHost(tf.slice(x, [0, 0, S - kept, 0], [-1, -1, kept, -1]));

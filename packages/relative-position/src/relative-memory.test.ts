@@ -1,6 +1,7 @@
 // H10: no tensor of queries x keys x D, at S = 1024 and D = 64, for any method that gives vectors for distances.
 import { bytesDuring } from '@polyhead/conformance';
-import { attendHeads, causal, composed, type PositionMethod } from '@polyhead/core';
+import { causal, composed, type PositionMethod } from '@polyhead/core';
+import { attendHeads } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
 import { bertRelative, shaw } from './index';
@@ -14,7 +15,7 @@ const random = (seed: number) => tf.randomNormal<tf.Rank.R4>([1, 1, S, D], 0, 1,
 function bytesOf(position: PositionMethod, asked: 'one pass' | 'gradient') {
   const [query, key, value] = [random(1), random(2), random(3)];
   const output = (q: tf.Tensor4D) =>
-    attendHeads({ query: q, key, value, cross: false, kernel: composed, position, mask: causal() }).output;
+    attendHeads({ query: q, key, value, cross: false, kernel: composed(), position, mask: causal() }).output;
   const gradient = () => tf.grad((x) => tf.sum(output(x as tf.Tensor4D)))(query);
   const bytes = bytesDuring(() => (asked === 'gradient' ? gradient() : output(query)));
   position.dispose();

@@ -4,20 +4,22 @@
 //   output = concat(head_1 … head_H) W^O
 import {
   type AttentionConfig,
-  AttentionLayer,
   type AttentionParts,
-  type AttentionSizes,
-  attendHeads,
-  attentionSizes,
   ConfigError,
-  cleanTidy,
   type LayerCall,
   type LayerInputs,
   type LayerResult,
   type PositionMethod,
-  projectionShapes,
   type VariableShapes,
 } from '@polyhead/core';
+import {
+  AttentionLayer,
+  type AttentionSizes,
+  attendHeads,
+  attentionSizes,
+  cleanTidy,
+  projectionShapes,
+} from '@polyhead/core/layer';
 import { checkFlags } from './check-options';
 import { type ShawOptions, shawOptions, shawShapes, shawTables } from './shaw';
 

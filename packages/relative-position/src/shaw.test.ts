@@ -12,7 +12,8 @@ import {
   toTensor,
   toTensors,
 } from '@polyhead/conformance';
-import { attendHeads, causal, composed, dense, type PositionMethod } from '@polyhead/core';
+import { causal, composed, dense, type PositionMethod } from '@polyhead/core';
+import { attendHeads } from '@polyhead/core/layer';
 import { GrowingCache } from '@polyhead/kv-cache';
 import { MultiHeadAttention } from '@polyhead/multi-head';
 import * as tf from '@tensorflow/tfjs-core';
@@ -34,7 +35,7 @@ function rowsRead(position: PositionMethod, Sq: number, Skv: number): number[][]
       key: tf.zeros([1, 1, Skv, 1]),
       value: tf.zeros([1, 1, Skv, 1]),
       cross: Sq !== Skv,
-      kernel: composed,
+      kernel: composed(),
       position,
       bias,
     });

@@ -2,14 +2,8 @@
 // asked, one for values; farther distances share the last ones.
 //
 //   score_ij = scale · q_i · (k_j + a^K_{j-i}),   output_i = Σ_j w_ij (v_j + a^V_{j-i}),   a_d = table[clip(d, -k, k) + k]
-import {
-  ConfigError,
-  checkNumber,
-  checkSizes,
-  given,
-  type PositionMethod,
-  type VariableShapes,
-} from '@polyhead/core';
+import { ConfigError, type PositionMethod, type VariableShapes } from '@polyhead/core';
+import { checkNumber, checkSizes, normalizeOptions } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { checkHeads, checkOneOf, checkSeed } from './check-options';
 import { type PositionParts, type TrainedPosition, trainedPosition } from './trained-position';
@@ -111,7 +105,7 @@ export function shawTables(
 
 function checkShaw(options: ShawConfig): ShawConfig {
   const known = ['headDim', 'valueHeadDim', 'numHeads', 'seed', ...shawOptions] as const;
-  const config = given(where, 'config', options, known) as ShawConfig;
+  const config = normalizeOptions(where, 'config', options, known) as ShawConfig;
   const { headDim, valueHeadDim = headDim, numHeads = 1, seed } = config;
   checkSizes(where, { headDim, valueHeadDim, numHeads });
   checkSeed(where, seed);

@@ -1,5 +1,6 @@
 // Absolute positions as sinusoids, added to embeddings (Vaswani et al. 2017, 1706.03762, section 3.5).
-import { ConfigError, checkNumber, checkSizes, given } from '@polyhead/core';
+import { ConfigError } from '@polyhead/core';
+import { checkNumber, checkSizes, normalizeOptions } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { type AbsolutePosition, tokensOf } from './absolute-position';
 import { checkFlags } from './check-options';
@@ -22,7 +23,11 @@ const where = 'sinusoidal';
  * @throws ConfigError for options that cannot be
  */
 export function sinusoidal(options: SinusoidalConfig): AbsolutePosition {
-  const config = given(where, 'config', options, ['embedDim', 'base', 'interleaved']) as SinusoidalConfig;
+  const config = normalizeOptions(where, 'config', options, [
+    'embedDim',
+    'base',
+    'interleaved',
+  ]) as SinusoidalConfig;
   const { embedDim, base = 10_000, interleaved = true } = config;
   checkSizes(where, { embedDim });
   checkNumber(where, 'base', base, [(x) => x > 1, 'a number above 1']);

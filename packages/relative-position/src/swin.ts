@@ -1,6 +1,7 @@
 // Relative bias of image windows (Liu et al. 2021, 2103.14030, section 3.2): a learned number for each offset in y and x,
 // added to scores. A token at (y, x) of a window h x w stands at y (2w - 1) + x, so that a distance tells both offsets.
-import { ConfigError, checkSizes, given, type TokenPositions } from '@polyhead/core';
+import { ConfigError, type TokenPositions } from '@polyhead/core';
+import { checkSizes, normalizeOptions } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { checkHeightWidth, checkSeed } from './check-options';
 import { frozenCopy } from './frozen-copy';
@@ -52,7 +53,7 @@ export function swin(options: SwinConfig, parts: PositionParts = {}): TrainedPos
 }
 
 function checkSwin(options: SwinConfig): SwinConfig {
-  const config = given(where, 'config', options, ['window', 'numHeads', 'seed']) as SwinConfig;
+  const config = normalizeOptions(where, 'config', options, ['window', 'numHeads', 'seed']) as SwinConfig;
   const { window, numHeads, seed } = config;
   checkHeightWidth(where, 'window', window);
   checkSizes(where, { numHeads });

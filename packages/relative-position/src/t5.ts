@@ -1,7 +1,8 @@
 // Relative bias of T5 (Raffel et al. 2019, 1910.10683, section 2.1): distances fall into buckets, and each bucket has a
 // number for each head, added to scores. Near distances have a bucket each; farther ones share buckets that widen as
 // powers, up to a last one for all beyond a maximum.
-import { ConfigError, checkSizes, given } from '@polyhead/core';
+import { ConfigError } from '@polyhead/core';
+import { checkSizes, normalizeOptions } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { checkFlags, checkMaxDistance, checkSeed } from './check-options';
 import { type PositionParts, type TrainedPosition, trainedPosition } from './trained-position';
@@ -62,7 +63,7 @@ export function t5(options: T5Config, parts: PositionParts = {}): TrainedPositio
 
 function checkT5(options: T5Config): T5Config {
   const known = ['numHeads', 'numBuckets', 'maxDistance', 'bidirectional', 'crossAttention', 'seed'] as const;
-  const config = given(where, 'config', options, known) as T5Config;
+  const config = normalizeOptions(where, 'config', options, known) as T5Config;
   const { numHeads, numBuckets = 32, maxDistance = 128, bidirectional = true, crossAttention, seed } = config;
   checkSizes(where, { numHeads, numBuckets, maxDistance });
   checkMaxDistance(where, maxDistance);

@@ -1,5 +1,6 @@
 // Where tokens stand, as numbers one by one.
-import { positionsOf, ShapeError, type TokenPositions } from '@polyhead/core';
+import { ShapeError, type TokenPositions } from '@polyhead/core';
+import { positionsOf } from '@polyhead/core/kernel';
 
 /**
  * How many batch entries the positions tell apart: 1 or B.

@@ -1,5 +1,6 @@
 // Position methods with variables of their own.
-import { given, type Initialiser, type PositionMethod, type VariableShapes, Weights } from '@polyhead/core';
+import type { Initializer, PositionMethod, VariableShapes } from '@polyhead/core';
+import { normalizeOptions, Weights } from '@polyhead/core/layer';
 import type * as tf from '@tensorflow/tfjs-core';
 
 export interface TrainedPosition extends PositionMethod {
@@ -11,7 +12,7 @@ export interface TrainedPosition extends PositionMethod {
 
 export interface PositionParts {
   /** First numbers of the variables. Default: Glorot uniform. */
-  readonly initialiser?: Initialiser;
+  readonly initializer?: Initializer;
 }
 
 /** What a method computes with: the variables of its own, or those that a layer holds for it. */
@@ -33,8 +34,8 @@ export function trainedPosition(
   { config, shapes, parts = {}, seed = Math.floor(Math.random() * 2 ** 31) }: Described,
   formula: (variables: VariablesByName) => Omit<PositionMethod, 'config' | 'variables' | 'dispose'>,
 ): TrainedPosition {
-  const { initialiser } = given(where, 'parts', parts, ['initialiser']);
-  const weights = new Weights(where, shapes, { seed, ...(initialiser && { initialiser }) });
+  const { initializer } = normalizeOptions(where, 'parts', parts, ['initializer']);
+  const weights = new Weights(where, shapes, { seed, ...(initializer && { initializer }) });
   return {
     ...formula(weights),
     config: Object.freeze({ ...config }),

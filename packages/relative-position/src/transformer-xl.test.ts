@@ -1,6 +1,7 @@
 // Known traps of Transformer-XL's positions.
 import { expectClose, expectFlatHeap, numbersOf, toHost, tokenByToken } from '@polyhead/conformance';
-import { attendHeads, causal, composed, splitHeads } from '@polyhead/core';
+import { causal, composed, splitHeads } from '@polyhead/core';
+import { attendHeads } from '@polyhead/core/layer';
 import { GrowingCache } from '@polyhead/kv-cache';
 import { MultiHeadAttention } from '@polyhead/multi-head';
 import * as tf from '@tensorflow/tfjs-core';
@@ -72,7 +73,7 @@ describe('transformerXL', () => {
       key: tf.zeros([1, 1, Skv, Skv]),
       value: tf.zeros([1, 1, Skv, Skv]),
       cross: true,
-      kernel: composed,
+      kernel: composed(),
       scale: 1,
       mask: causal(),
       returns: ['weights'],

@@ -1,7 +1,8 @@
 // Relative positions of Transformer-XL (Dai et al. 2019, 1901.02860, section 3.3), bidirectional as in XLNet and Conformer:
 //
 //   score_ij = scale · ((q_i + u) · k_j + (q_i + v) · W r_{i-j}),   r the sinusoids of a distance
-import { ConfigError, checkSizes, given, project, splitHeads } from '@polyhead/core';
+import { ConfigError, splitHeads } from '@polyhead/core';
+import { checkSizes, normalizeOptions, project } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { checkFlags, checkHeads, checkSeed } from './check-options';
 import { sinusoids } from './sinusoids';
@@ -124,7 +125,7 @@ function powerFrom(n: number): number {
 
 function checkTransformerXL(options: TransformerXLConfig): TransformerXLConfig {
   const known = ['numHeads', 'headDim', 'embedDim', 'bidirectional', 'interleaved', 'seed'] as const;
-  const config = given(where, 'config', options, known) as TransformerXLConfig;
+  const config = normalizeOptions(where, 'config', options, known) as TransformerXLConfig;
   const { numHeads, headDim, embedDim = numHeads * headDim, bidirectional, interleaved, seed } = config;
   checkSizes(where, { numHeads, headDim, embedDim });
   checkFlags(where, { bidirectional, interleaved });

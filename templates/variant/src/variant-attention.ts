@@ -2,19 +2,21 @@
 //
 //   head_h = softmax(Q W^Q_h (K W^K_h)^T / sqrt(D)) V W^V_h
 //   output = concat(head_1 … head_H) W^O
+import type {
+  AttentionConfig,
+  AttentionParts,
+  LayerCall,
+  LayerInputs,
+  LayerResult,
+  VariableShapes,
+} from '@polyhead/core';
 import {
-  type AttentionConfig,
   AttentionLayer,
-  type AttentionParts,
   attendHeads,
   attentionSizes,
   cleanTidy,
-  type LayerCall,
-  type LayerInputs,
-  type LayerResult,
   projectionShapes,
-  type VariableShapes,
-} from '@polyhead/core';
+} from '@polyhead/core/layer';
 
 /** The options of every variant. Own ones are added here, and named to `attentionSizes`. */
 export type VariantConfig = AttentionConfig;

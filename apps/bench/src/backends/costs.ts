@@ -39,7 +39,7 @@ const mask = causal();
 
 /** @throws Error where the numbers are wrong: those are not timed */
 export async function measureCosts(options: CostOptions): Promise<Costs> {
-  const kernel = firstSupported([flash(), composed]);
+  const kernel = firstSupported([flash(), composed()]);
   await kernel.prepare?.();
   const { layer, input, expected } = await createLayer(kernel, options);
   const cache = new StaticCache(layer.cacheShape(1), { capacity: options.tokens + options.runs + 1 });

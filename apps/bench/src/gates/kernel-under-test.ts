@@ -18,10 +18,10 @@ export type OurKernel = keyof typeof ours;
  * @param threads where the name leaves it open
  */
 export async function kernelUnderTest(name: OurKernel, threads = 1): Promise<AttentionKernel> {
-  if (name === 'composed') return composed;
+  if (name === 'composed') return composed();
   const relaxedSimd = name === 'plain' ? false : 'auto';
   const fused = flashWasm({ relaxedSimd, threads: name === 'twoThreads' ? 2 : threads });
-  const kernel = firstSupported([fused, composed]);
+  const kernel = firstSupported([fused, composed()]);
   await kernel.prepare?.();
   return kernel;
 }

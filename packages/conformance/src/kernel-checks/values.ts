@@ -37,7 +37,7 @@ function asksFor(row: CaseRow, refused: readonly Refusable[]): boolean {
 /** Throws unless the kernel's results for this case are the oracle's. */
 export async function checkResults(kernel: AttentionKernel, found: AttentionCase): Promise<void> {
   const { maxAbsScore, ...oracle } = attentionOracle(found.oracle);
-  const baseline = kernel === composed ? undefined : await kernelNumbers(composed, found);
+  const baseline = kernel === composed() ? undefined : await kernelNumbers(composed(), found);
   expectClose({
     actual: await kernelNumbers(kernel, found),
     expected: Object.fromEntries(resultNames(found).map((name) => [name, oracle[name]])),
@@ -57,7 +57,7 @@ export async function checkGradients(kernel: AttentionKernel, found: AttentionCa
         Float64Array.from(entriesOf(all), (n) => all[n]!),
       ]),
     );
-  const baseline = kernel === composed ? undefined : picked(await kernelGradients(composed, found));
+  const baseline = kernel === composed() ? undefined : picked(await kernelGradients(composed(), found));
   expectClose({
     actual: picked(await kernelGradients(kernel, found)),
     expected: picked(oracleGradients(found, entriesOf)),

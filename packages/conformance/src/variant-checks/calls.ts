@@ -55,7 +55,7 @@ async function checkReturns(variant: Variant): Promise<void> {
 }
 
 function checkKernel(variant: Variant): void {
-  const named = (name: string) => ({ ...composed, name });
+  const named = (name: string) => ({ ...composed(), name });
   const [plain, own] = [variant.create(config), variant.create(config, { kernel: named('own') })];
   const found = layerCase(row);
   const ran = [

@@ -77,7 +77,7 @@ async function checkTraining(layer: Attention): Promise<void> {
     found.dispose();
     return number!;
   };
-  const first = await step(); // the optimiser makes its own variables here
+  const first = await step(); // the optimizer makes its own variables here
   const before = memoryNow();
   let last = first;
   for (let n = 0; n < 20; n++) last = await step();

@@ -85,7 +85,7 @@ export const layerRows: readonly LayerRow[] = [
     mask: 'causal',
   },
   {
-    name: 'layer-normalised queries and keys, over all heads of a token',
+    name: 'layer-normalized queries and keys, over all heads of a token',
     config: {
       embedDim: 8,
       numHeads: 2,

@@ -1,5 +1,5 @@
 // What every config is checked for.
-import { ConfigError } from '../errors';
+import { ConfigError } from '../contract/errors';
 
 /** @throws ConfigError unless it is a finite number for which `holds` */
 export function checkNumber(

@@ -1,8 +1,8 @@
 // The only place where the shapes of a call's inputs are judged.
 
-import { ConfigError, ShapeError } from '../errors';
-import type { AttentionInputs } from '../kernel';
-import type { StoredKeyValue } from '../key-value-cache';
+import { ConfigError, ShapeError } from '../contract/errors';
+import type { AttentionInputs } from '../contract/kernel';
+import type { StoredKeyValue } from '../contract/key-value-cache';
 import { checkTensor } from './check-tensor';
 
 /** The sizes of a call, in the letters of the documents. */
@@ -58,7 +58,7 @@ function storedSizes(where: string, stored: StoredKeyValue) {
   const { heads, keySize, valueSize, lengths } = stored;
   const isCount = (x: unknown) => Number.isInteger(x) && (x as number) >= 0;
   if (
-    typeof stored.materialise !== 'function' ||
+    typeof stored.materialize !== 'function' ||
     !Array.isArray(lengths) ||
     ![heads, keySize, valueSize].every(isCount)
   ) {
@@ -90,8 +90,8 @@ function storedFacts({ heads, keySize, valueSize, lengths }: StoredKeyValue) {
  *
  * @throws ShapeError where their shapes are others
  */
-export function materialised(where: string, stored: StoredKeyValue): Pick<TensorInputs, 'key' | 'value'> {
-  const rows = stored.materialise();
+export function materialized(where: string, stored: StoredKeyValue): Pick<TensorInputs, 'key' | 'value'> {
+  const rows = stored.materialize();
   const { heads, keySize, valueSize, lengths } = stored;
   const wanted = [lengths.length, heads, Math.max(0, ...lengths)];
   for (const [name, size] of [
@@ -99,9 +99,9 @@ export function materialised(where: string, stored: StoredKeyValue): Pick<Tensor
     ['value', valueSize],
   ] as const) {
     const shape = [...wanted, size];
-    checkTensor(where, `the materialised ${name}`, rows[name], ['[B, Hkv, S, D]']);
+    checkTensor(where, `the materialized ${name}`, rows[name], ['[B, Hkv, S, D]']);
     if (`${rows[name].shape}` === `${shape}`) continue;
-    throw new ShapeError(where, `the materialised ${name} must have the sizes of the storage`, {
+    throw new ShapeError(where, `the materialized ${name} must have the sizes of the storage`, {
       [name]: rows[name],
       'sizes of the storage': shape,
     });

@@ -1,12 +1,12 @@
 // What every layer checks at its door.
 import type * as tf from '@tensorflow/tfjs-core';
-import { ConfigError, ShapeError } from '../errors';
-import type { LayerCall, LayerInputs } from '../layer';
+import { ConfigError, ShapeError } from '../contract/errors';
+import type { LayerCall, LayerInputs } from '../contract/layer';
 import { checkNumber } from './check-config';
 import { checkMask } from './check-mask';
 import { checkKernel, checkReturns } from './check-options';
 import { checkTensor } from './check-tensor';
-import { given } from './given';
+import { normalizeOptions } from './normalize-options';
 
 /** Widths of a layer's inputs. */
 export interface InputWidths {
@@ -27,7 +27,7 @@ export function checkLayerInputs(
   widths: InputWidths,
   { cache }: LayerCall,
 ): { query: tf.Tensor3D; key?: tf.Tensor3D; value?: tf.Tensor3D; cross: boolean } {
-  const asked = given(where, 'inputs', inputs, ['query', 'key', 'value']);
+  const asked = normalizeOptions(where, 'inputs', inputs, ['query', 'key', 'value']);
   const { key, value } = asked;
   const query = asked.query!;
   checkWidth(where, 'query', { ...asked, query }, ['[B, Sq, E]', widths.embedDim]);
@@ -63,7 +63,7 @@ const callOptions: readonly (keyof LayerCall)[] = [
  * @throws ConfigError, ShapeError for what cannot be, before anything is computed
  */
 export function checkLayerCall(where: string, call: LayerCall): LayerCall {
-  const asked = given(where, 'call', call, callOptions) as LayerCall;
+  const asked = normalizeOptions(where, 'call', call, callOptions) as LayerCall;
   const { mask, kernel, cache, training, returns, positions, lengths } = asked;
   if (mask !== undefined) checkMask(where, mask);
   if (kernel !== undefined) checkKernel(where, kernel);
@@ -71,7 +71,7 @@ export function checkLayerCall(where: string, call: LayerCall): LayerCall {
     throw new ConfigError(where, 'cache must be a KeyValueCache', { cache });
   }
   if (training !== undefined) {
-    const { seed } = given(where, 'training', training, ['seed']);
+    const { seed } = normalizeOptions(where, 'training', training, ['seed']);
     checkNumber(where, 'training.seed', seed!, [Number.isInteger, 'a whole number']);
   }
   for (const [name, list] of Object.entries({ positions, lengths })) {

@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { ConfigError, ShapeError } from '../errors';
-import type { Mask } from '../mask';
+import { ConfigError, ShapeError } from '../contract/errors';
+import type { Mask } from '../contract/mask';
 
 /** @throws ShapeError for a tensor, ConfigError for anything else that is no mask */
 export function checkMask(where: string, mask: Mask): void {

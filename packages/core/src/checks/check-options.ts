@@ -1,14 +1,14 @@
 // The only place where the options of a call are judged.
 import type * as tf from '@tensorflow/tfjs-core';
-import { ConfigError, ShapeError } from '../errors';
-import type { AttendOptions, AttentionKernel } from '../kernel';
+import { ConfigError, ShapeError } from '../contract/errors';
+import type { AttendOptions, AttentionKernel } from '../contract/kernel';
 import { checkNumber, checkRate, checkSoftcap } from './check-config';
 import type { CallSizes } from './check-inputs';
 import { checkMask } from './check-mask';
 import { checkPositions } from './check-positions';
 import { checkRelative } from './check-relative';
 import { checkTensor } from './check-tensor';
-import { given } from './given';
+import { normalizeOptions } from './normalize-options';
 
 const known: readonly (keyof AttendOptions)[] = [
   'scale',
@@ -29,7 +29,7 @@ const known: readonly (keyof AttendOptions)[] = [
  * @throws ShapeError or ConfigError, naming the option
  */
 export function checkOptions(where: string, options: AttendOptions, sizes: CallSizes): AttendOptions {
-  const asked = given(where, 'options', options, known) as AttendOptions;
+  const asked = normalizeOptions(where, 'options', options, known) as AttendOptions;
   const { scale, softcap, mask, bias, sinkLogits, relative, positions, queryStart } = asked;
   const { B, Hq, Sq, Skv } = sizes;
   if (scale !== undefined) checkScale(where, scale);
@@ -63,7 +63,7 @@ export function checkKernel(where: string, kernel: AttentionKernel): void {
 
 function checkDropoutAndReturns(where: string, { dropout, returns }: AttendOptions): void {
   if (dropout !== undefined) {
-    const { rate, seed } = given(where, 'dropout', dropout, ['rate', 'seed']);
+    const { rate, seed } = normalizeOptions(where, 'dropout', dropout, ['rate', 'seed']);
     checkRate(where, 'dropout.rate', rate!);
     checkNumber(where, 'dropout.seed', seed!, [Number.isInteger, 'a whole number']);
   }

@@ -1,5 +1,5 @@
-import { ConfigError, ShapeError } from '../errors';
-import type { Positions, TokenPositions } from '../position';
+import { ConfigError, ShapeError } from '../contract/errors';
+import type { Positions, TokenPositions } from '../contract/position';
 import { checkKnownOptions } from './check-config';
 import type { CallSizes } from './check-inputs';
 

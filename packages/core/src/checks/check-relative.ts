@@ -1,6 +1,6 @@
 import type * as tf from '@tensorflow/tfjs-core';
-import { ConfigError, ShapeError } from '../errors';
-import type { DistanceIndex, RelativeTables } from '../position';
+import { ConfigError, ShapeError } from '../contract/errors';
+import type { DistanceIndex, RelativeTables } from '../contract/position';
 import { checkKnownOptions } from './check-config';
 import type { CallSizes } from './check-inputs';
 import { checkTensor } from './check-tensor';

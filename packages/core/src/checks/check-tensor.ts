@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { ShapeError } from '../errors';
+import { ShapeError } from '../contract/errors';
 
 /**
  * @param shape letters of each axis, as `[B, Hq, Sq, D]`: as many as its rank must be

@@ -1,11 +1,11 @@
 // The gradient over all blocks of a call: scores are computed again, so that none outlives its block.
 import * as tf from '@tensorflow/tfjs-core';
-import { take, whole } from '../take';
+import { fullAxis, sliceBox } from '../backend/slice-box';
 import { blockTensors, type SharedByHeads, sharedByHeads } from './block-tensors';
 import { type Block, type Join, overBlocks } from './blocks';
 import { accumulate } from './distance-lookup';
 import { attentionGradient, type ResultGradients } from './formula';
-import { type Outcome, spread } from './forward';
+import { type ForwardResult, scatterToKeys } from './forward';
 import type { Differentiable } from './inputs';
 import type { Prepared } from './prepare';
 
@@ -13,7 +13,7 @@ type Shape4 = [number, number, number, number];
 type Gradients = { readonly [name in keyof Differentiable]?: tf.Tensor4D };
 
 /** The gradients of a call's inputs from those of its results, each in rank 4. */
-export function backward(call: Prepared, results: Outcome): Gradients {
+export function backward(call: Prepared, results: ForwardResult): Gradients {
   const { sizes, scale, tables } = call;
   return overBlocks(call, {
     prepare: (block) => sharedByHeads(call, block),
@@ -24,13 +24,13 @@ export function backward(call: Prepared, results: Outcome): Gradients {
       const sharedQueries = tables?.queries?.heads === 1 ? [0, 1] : [0]; // each head has had a copy
       return {
         query: tf.mul(gradients.query, scale),
-        key: spread(gradients.key, block.keys, sizes.Skv, 2),
-        value: spread(gradients.value, block.keys, sizes.Skv, 2),
+        key: scatterToKeys(gradients.key, block.keys, sizes.Skv, 2),
+        value: scatterToKeys(gradients.value, block.keys, sizes.Skv, 2),
         ...scoreTerms(call, block, { shared, scores: gradients.scores }),
-        ...(keys && { tableKeys: tf.sum<tf.Tensor4D>(keys, 0, true) }),
-        ...(keysQuery && { tableKeysQuery: tf.mul<tf.Tensor4D>(keysQuery, scale) }),
-        ...(queries && { tableQueries: tf.mul<tf.Tensor4D>(tf.sum(queries, sharedQueries, true), scale) }),
-        ...(values && { tableValues: tf.sum<tf.Tensor4D>(values, 0, true) }),
+        ...(keys && { keyTable: tf.sum<tf.Tensor4D>(keys, 0, true) }),
+        ...(keysQuery && { keyTableQuery: tf.mul<tf.Tensor4D>(keysQuery, scale) }),
+        ...(queries && { queryTable: tf.mul<tf.Tensor4D>(tf.sum(queries, sharedQueries, true), scale) }),
+        ...(values && { valueTable: tf.sum<tf.Tensor4D>(values, 0, true) }),
       };
     },
     joins: joins(call),
@@ -49,11 +49,11 @@ function joins({ bias, tables }: Prepared): Record<keyof Differentiable, Join> {
     value: perKey,
     bias: [axis(0), axis(1), axis(2)],
     sinkLogits: perHead(undefined),
-    tableBias: perHead(undefined),
-    tableKeys: perHead(tables?.keys?.heads),
-    tableKeysQuery: perRow,
-    tableQueries: perHead(tables?.queries?.heads),
-    tableValues: perHead(tables?.values?.heads),
+    biasTable: perHead(undefined),
+    keyTable: perHead(tables?.keys?.heads),
+    keyTableQuery: perRow,
+    queryTable: perHead(tables?.queries?.heads),
+    valueTable: perHead(tables?.values?.heads),
   };
 }
 
@@ -65,17 +65,21 @@ function scoreTerms(
 ): Gradients {
   const { bias: index } = shared.indices;
   return {
-    ...(bias && { bias: sumTo(bias.shape, spread(scores, keys, sizes.Skv, 3)) }),
+    ...(bias && { bias: sumTo(bias.shape, scatterToKeys(scores, keys, sizes.Skv, 3)) }),
     ...(sink && { sinkLogits: sumTo([1, -1, 1, 1], lastColumn(scores)) }),
-    ...(index && { tableBias: tf.sum<tf.Tensor4D>(accumulate(scores, index, 'neither'), 0, true) }), // [1, hq, 1, R]
+    ...(index && { biasTable: tf.sum<tf.Tensor4D>(accumulate(scores, index, 'neither'), 0, true) }), // [1, hq, 1, R]
   };
 }
 
-function ofBlock({ output, weights, logSumExp }: Outcome, block: Block, sinkKey: boolean): ResultGradients {
+function ofBlock(
+  { output, weights, logSumExp }: ForwardResult,
+  block: Block,
+  sinkKey: boolean,
+): ResultGradients {
   const { batch, heads, rows, keys } = block;
-  const perHeadAndRow = (x: tf.Tensor4D) => take(x, [batch, heads, rows, whole(x, 3)]);
+  const perHeadAndRow = (x: tf.Tensor4D) => sliceBox(x, [batch, heads, rows, fullAxis(x, 3)]);
   const ofKeys = (x: tf.Tensor4D) => {
-    const known = take(x, [batch, heads, rows, keys]);
+    const known = sliceBox(x, [batch, heads, rows, keys]);
     const [b, h, rowCount] = known.shape;
     return sinkKey ? tf.concat([known, tf.zeros<tf.Rank.R4>([b, h, rowCount, 1])], 3) : known;
   };
@@ -94,5 +98,5 @@ function sumTo(shape: readonly number[], x: tf.Tensor4D): tf.Tensor4D {
 }
 
 function lastColumn(x: tf.Tensor4D): tf.Tensor4D {
-  return take(x, [whole(x, 0), whole(x, 1), whole(x, 2), [x.shape[3] - 1, x.shape[3]]]);
+  return sliceBox(x, [fullAxis(x, 0), fullAxis(x, 1), fullAxis(x, 2), [x.shape[3] - 1, x.shape[3]]]);
 }

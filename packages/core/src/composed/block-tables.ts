@@ -1,8 +1,8 @@
 // Cuts the tables of a position method for one block, and finds the row of each of its pairs.
 import * as tf from '@tensorflow/tfjs-core';
-import type { Span } from '../mask';
-import type { DistanceIndex, Positions } from '../position';
-import { take, whole } from '../take';
+import { fullAxis, sliceBox } from '../backend/slice-box';
+import type { Span } from '../contract/mask';
+import type { DistanceIndex, Positions } from '../contract/position';
 import type { Block } from './blocks';
 import { type PairIndex, pairIndex } from './pair-index';
 import type { Prepared } from './prepare';
@@ -48,7 +48,7 @@ export function blockTables({ tables }: Prepared, block: Block, indices: PairInd
   const { keys, queries, values } = tables;
   const { batch, heads, rows } = block;
   const ofBlock = ({ table }: PreparedTable) => forEachEntry(cutHeads(table, heads), batch);
-  const query = keys?.query && take(keys.query, [batch, heads, rows, whole(keys.query, 3)]);
+  const query = keys?.query && sliceBox(keys.query, [batch, heads, rows, fullAxis(keys.query, 3)]);
   return {
     ...(keys && { keys: { table: ofBlock(keys), index: indices.keys!, ...(query && { query }) } }),
     ...(queries && { queries: { table: ofBlock(queries), index: indices.queries! } }),
@@ -57,7 +57,7 @@ export function blockTables({ tables }: Prepared, block: Block, indices: PairInd
 }
 
 function cutHeads(table: tf.Tensor4D, heads: Span): tf.Tensor4D {
-  return take(table, [whole(table, 0), heads, whole(table, 2), whole(table, 3)]);
+  return sliceBox(table, [fullAxis(table, 0), heads, fullAxis(table, 2), fullAxis(table, 3)]);
 }
 
 /** Tables are small: one copy for each batch entry makes them an operand like keys. */

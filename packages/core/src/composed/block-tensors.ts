@@ -1,25 +1,25 @@
 // Cuts the tensors of one block out of those of a call.
 import * as tf from '@tensorflow/tfjs-core';
-import { dropoutKeeps, dropoutRow } from '../dropout';
-import type { Span } from '../mask';
-import { take, whole } from '../take';
-import { positionsOf } from '../token-positions';
-import { writeTensor } from '../write-tensor';
-import { type AddedToScores, addedToScores, hasSinkKey } from './added-to-scores';
+import { fullAxis, sliceBox } from '../backend/slice-box';
+import { writeTensor } from '../backend/write-tensor';
+import type { Span } from '../contract/mask';
+import { dropoutKeeps, dropoutRow } from '../kernel/dropout';
+import { positionsOf } from '../kernel/token-positions';
 import { blockTables, type PairIndices, pairIndices } from './block-tables';
 import type { Block } from './blocks';
 import type { BlockTensors } from './formula';
 import type { Prepared } from './prepare';
+import { hasSinkKey, type ScoreBias, scoreBias } from './score-bias';
 
 /** What the blocks of all heads of some rows have in common. */
-export interface SharedByHeads extends AddedToScores {
+export interface SharedByHeads extends ScoreBias {
   readonly indices: PairIndices;
 }
 
 /** @param block of all heads */
 export function sharedByHeads(call: Prepared, block: Block): SharedByHeads {
   const indices = pairIndices(call, block, hasSinkKey(call, block));
-  return { ...addedToScores(call, block, indices), indices };
+  return { ...scoreBias(call, block, indices), indices };
 }
 
 /** The part of a call's tensors that a block computes with. */
@@ -27,16 +27,18 @@ export function blockTensors(call: Prepared, block: Block, shared: SharedByHeads
   const { terms, sinkKey, indices } = shared;
   const { batch, heads, rows, keys } = block;
   const ofKeys = (x: tf.Tensor4D) => {
-    const cut = take(x, [batch, keyValueHeads(call, heads), keys, whole(x, 3)]);
+    const cut = sliceBox(x, [batch, keyValueHeads(call, heads), keys, fullAxis(x, 3)]);
     return sinkKey ? withZeroRow(cut) : cut;
   };
   return {
-    query: take(call.query, [batch, heads, rows, whole(call.query, 3)]),
+    query: sliceBox(call.query, [batch, heads, rows, fullAxis(call.query, 3)]),
     key: ofKeys(call.key),
     value: ofKeys(call.value),
     softcap: call.softcap,
     tables: blockTables(call, block, indices),
-    ...(terms && { added: take(terms, [whole(terms, 0), heads, whole(terms, 2), whole(terms, 3)]) }),
+    ...(terms && {
+      added: sliceBox(terms, [fullAxis(terms, 0), heads, fullAxis(terms, 2), fullAxis(terms, 3)]),
+    }),
     ...(call.dropout && { keep: dropoutFactors(call, block, sinkKey) }),
   };
 }

@@ -1,11 +1,11 @@
 // Which parts of a call are computed at once. Keys that no row of a block sees are left out of its products.
 import * as tf from '@tensorflow/tfjs-core';
-import { addAll } from '../add-all';
+import { addAll } from '../backend/add-all';
+import { dispatchLimit } from '../backend/dispatch-limit';
+import { hasWasmHeap } from '../backend/wasm-heap';
 import type { CallSizes } from '../checks/check-inputs';
-import type { MaskPlan, Span } from '../mask';
-import { eachRowOfPlan } from '../mask-plan';
-import { hasWasmHeap } from '../wasm-heap';
-import { dispatchLimit } from './dispatch-limit';
+import type { MaskPlan, Span } from '../contract/mask';
+import { eachRowOfPlan } from '../masks/mask-plan';
 
 /** Batch entries, query heads and query rows computed at once, and the keys any of them sees. */
 export interface Block {
@@ -20,7 +20,7 @@ export type Join = readonly [batch: 'concat' | 'sum', heads: 'concat' | 'sum', r
 
 // Measured on wasm: from here on one head at a time, each a product of two plain matrices, beats one batched product.
 const batchedUpTo = { rows: 16, products: 1e5 };
-// Small blocks skip more hidden keys, large ones amortise packing an operand.
+// Small blocks skip more hidden keys, large ones amortize packing an operand.
 const rowsWhereKeysAreSkipped = 256;
 const scoresPerBlock = 2 ** 22;
 

@@ -1,14 +1,21 @@
 // The kernel made of tfjs operations: runs on every backend, with gradients. The formula is in `formula.ts`.
 import * as tf from '@tensorflow/tfjs-core';
-import { differentiable, secondOrder } from '../gradient';
-import type { AttentionKernel, KernelCall, KernelResult } from '../kernel';
+import type { AttentionKernel, KernelCall, KernelResult } from '../contract/kernel';
+import { differentiable, secondOrder } from '../kernel/gradient';
 import { backward } from './backward';
-import { type Asked, forward, type Outcome } from './forward';
+import { type ForwardRequest, type ForwardResult, forward } from './forward';
 import { type Differentiable, differentiableInputs } from './inputs';
 import { prepare } from './prepare';
 
-/** Scaled dot-product attention by tfjs operations (Vaswani et al. 2017, 1706.03762). The default kernel. */
-export const composed: AttentionKernel = {
+/**
+ * Scaled dot-product attention by tfjs operations, on every backend, with gradients (Vaswani et al. 2017, 1706.03762). The
+ * default kernel of every layer.
+ */
+export function composed(): AttentionKernel {
+  return kernel;
+}
+
+const kernel: AttentionKernel = {
   name: 'composed',
   unsupported({ inputs, gradientDepth }) {
     const reasons: string[] = [];
@@ -43,7 +50,7 @@ function asks({ returns = [] }: KernelCall, name: 'weights' | 'logSumExp'): bool
   return returns.includes(name);
 }
 
-function resultOf({ output, weights, logSumExp }: Outcome): KernelResult {
+function resultOf({ output, weights, logSumExp }: ForwardResult): KernelResult {
   return {
     output,
     ...(weights && { weights }),
@@ -52,7 +59,7 @@ function resultOf({ output, weights, logSumExp }: Outcome): KernelResult {
 }
 
 /** customGrad gives one tensor: what is asked for beside the output lies behind it, in the last axis. */
-function taped(call: KernelCall, given: Differentiable, asked: Asked): Outcome {
+function taped(call: KernelCall, given: Differentiable, asked: ForwardRequest): ForwardResult {
   const names = Object.keys(given) as (keyof Differentiable)[];
   const named = (tensors: readonly tf.Tensor[]) =>
     Object.fromEntries(names.map((name, i) => [name, tensors[i]])) as unknown as Differentiable;
@@ -74,7 +81,7 @@ function taped(call: KernelCall, given: Differentiable, asked: Asked): Outcome {
   return unpack(packed, widths);
 }
 
-function unpack(packed: tf.Tensor4D, widths: readonly number[]): Outcome {
+function unpack(packed: tf.Tensor4D, widths: readonly number[]): ForwardResult {
   if (widths[0] === packed.shape[3]) return { output: packed };
   let at = 0;
   const [output, weights, logSumExp] = widths.map((width) => {

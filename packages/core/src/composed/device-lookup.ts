@@ -2,7 +2,7 @@
 // index has a number for each pair and no more. There is no flat index, which WebGL knows to 2^24 only, and no scatter,
 // which compares each place with each number there.
 import * as tf from '@tensorflow/tfjs-core';
-import { dispatchLimit } from './dispatch-limit';
+import { dispatchLimit } from '../backend/dispatch-limit';
 import type { Along, PairIndex } from './pair-index';
 
 const oneHotNumbers = 2 ** 20; // at once

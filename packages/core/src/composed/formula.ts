@@ -1,7 +1,7 @@
 // softmax(softcap(scale Q K^T) + bias + mask) V for one block, and its gradient (Vaswani et al. 2017, 1706.03762).
 // Where a position method gives tables, their terms stand beside those of queries, keys and values.
 import * as tf from '@tensorflow/tfjs-core';
-import { timesOverKeys, timesTransposed, transposedTimes } from '../multiply';
+import { timesOverKeys, timesTransposed, transposedTimes } from '../backend/multiply';
 import { preciseTanh } from './precise-tanh';
 import {
   type BlockTables,
@@ -47,14 +47,14 @@ export function attentionOutput({ kept }: BlockWeights, { value, tables }: Block
 /**
  * log of the sum of exp(scores), for each row: the largest weight is exp(max - logSumExp).
  *
- * @param blindRows 1 for rows that see nothing, which is -Infinity; else 0
+ * @param fullyMaskedRows 1 for rows that see nothing, which is -Infinity; else 0
  */
 export function logSumExp(
   { scores, weights }: BlockWeights,
-  blindRows: tf.Tensor4D | undefined,
+  fullyMaskedRows: tf.Tensor4D | undefined,
 ): tf.Tensor4D {
   const sums: tf.Tensor4D = tf.sub(tf.max(scores, 3, true), tf.log(tf.max(weights, 3, true))); // [b, hq, rows, 1]
-  return blindRows ? tf.add(sums, zeroWhere(tf.sub(1, blindRows))) : sums;
+  return fullyMaskedRows ? tf.add(sums, zeroWhere(tf.sub(1, fullyMaskedRows))) : sums;
 }
 
 export interface ResultGradients {
@@ -73,8 +73,8 @@ export function attentionGradient(x: BlockTensors, d: ResultGradients) {
   const dWeights: tf.Tensor4D = d.weights ? tf.add(throughKept, d.weights) : throughKept; // [b, hq, rows, keys]
   // The derivative of softmax is diag(w) - w w^T, that of log-sum-exp is w.
   const mean = tf.sum(tf.mul(dWeights, weights), 3, true); // [b, hq, rows, 1]
-  const centred = tf.sub(dWeights, d.logSumExp ? tf.sub(mean, d.logSumExp) : mean);
-  const scores: tf.Tensor4D = tf.mul(weights, centred);
+  const centered = tf.sub(dWeights, d.logSumExp ? tf.sub(mean, d.logSumExp) : mean);
+  const scores: tf.Tensor4D = tf.mul(weights, centered);
   const slope = x.softcap ? tf.sub(1, tf.square(tf.div(capped!, x.softcap))) : undefined; // of c tanh(s / c)
   const products: tf.Tensor4D = slope ? tf.mul(scores, slope) : scores;
   const ofTables = tableProductsGradient(x.tables, x, products);

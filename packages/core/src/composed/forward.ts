@@ -1,18 +1,18 @@
 // The formula over all blocks of a call.
 import * as tf from '@tensorflow/tfjs-core';
-import type { Span } from '../mask';
-import { take, whole } from '../take';
+import { fullAxis, sliceBox } from '../backend/slice-box';
+import type { Span } from '../contract/mask';
 import { blockTensors, type SharedByHeads, sharedByHeads } from './block-tensors';
 import { type Block, type Join, overBlocks } from './blocks';
 import { attentionOutput, attentionWeights, logSumExp } from './formula';
 import type { Prepared } from './prepare';
 
-export interface Asked {
+export interface ForwardRequest {
   readonly weights: boolean;
   readonly logSumExp: boolean;
 }
 
-export interface Outcome {
+export interface ForwardResult {
   readonly output: tf.Tensor4D; // [B, Hq, Sq, Dv]
   readonly weights?: tf.Tensor4D; // [B, Hq, Sq, Skv]
   readonly logSumExp?: tf.Tensor4D; // [B, Hq, Sq, 1]
@@ -20,7 +20,7 @@ export interface Outcome {
 
 const everyAxis: Join = ['concat', 'concat', 'concat'];
 
-export function forward(call: Prepared, asked: Asked): Outcome {
+export function forward(call: Prepared, asked: ForwardRequest): ForwardResult {
   const { B, Hq, Sq, Skv, Dv } = call.sizes;
   if (call.query.size === 0) {
     return {
@@ -36,22 +36,22 @@ export function forward(call: Prepared, asked: Asked): Outcome {
       const found = attentionWeights(x);
       return {
         output: attentionOutput(found, x),
-        ...(asked.weights && { weights: spread(found.weights, block.keys, Skv, 3) }),
-        ...(asked.logSumExp && { logSumExp: logSumExp(found, blindRowsOf(shared, block)) }),
+        ...(asked.weights && { weights: scatterToKeys(found.weights, block.keys, Skv, 3) }),
+        ...(asked.logSumExp && { logSumExp: logSumExp(found, fullyMaskedRowsOf(shared, block)) }),
       };
     },
     joins: { output: everyAxis, weights: everyAxis, logSumExp: everyAxis },
   });
-  return outcome as unknown as Outcome;
+  return outcome as unknown as ForwardResult;
 }
 
 /** Those of the block's heads. */
-function blindRowsOf({ blindRows: x }: SharedByHeads, { heads }: Block): tf.Tensor4D | undefined {
-  return x && take(x, [whole(x, 0), heads, whole(x, 2), whole(x, 3)]);
+function fullyMaskedRowsOf({ fullyMaskedRows: x }: SharedByHeads, { heads }: Block): tf.Tensor4D | undefined {
+  return x && sliceBox(x, [fullAxis(x, 0), heads, fullAxis(x, 2), fullAxis(x, 3)]);
 }
 
 /** The block's keys at their places among all, without the sink key; zeros elsewhere. */
-export function spread(x: tf.Tensor4D, [from, to]: Span, Skv: number, axis: 2 | 3): tf.Tensor4D {
+export function scatterToKeys(x: tf.Tensor4D, [from, to]: Span, Skv: number, axis: 2 | 3): tf.Tensor4D {
   const shape = [...x.shape] as [number, number, number, number];
   if (from === to) {
     shape[axis] = Skv;

@@ -1,8 +1,8 @@
 // The tensors of a call as `composed` takes them: stored keys and values are read.
 import type * as tf from '@tensorflow/tfjs-core';
-import { type CallTensors, callTensors } from '../call-tensors';
-import { materialised } from '../checks/check-inputs';
-import type { KernelCall } from '../kernel';
+import { materialized } from '../checks/check-inputs';
+import type { KernelCall } from '../contract/kernel';
+import { type CallTensors, callTensors } from '../kernel/call-tensors';
 
 export interface Differentiable extends CallTensors {
   readonly key: tf.Tensor4D; // [B, Hkv, Skv, D]
@@ -12,5 +12,5 @@ export interface Differentiable extends CallTensors {
 /** The surrounding tidy disposes what is read. */
 export function differentiableInputs(call: KernelCall): Differentiable {
   const { stored } = call.inputs;
-  return { ...callTensors(call), ...(stored && materialised('attend', stored)) } as Differentiable;
+  return { ...callTensors(call), ...(stored && materialized('attend', stored)) } as Differentiable;
 }

@@ -1,7 +1,7 @@
 // Which row of a table each pair of a block has, by its distance.
-import type { Span } from '../mask';
-import type { DistanceIndex, Positions } from '../position';
-import { positionsOf } from '../token-positions';
+import type { Span } from '../contract/mask';
+import type { DistanceIndex, Positions } from '../contract/position';
+import { positionsOf } from '../kernel/token-positions';
 
 /** For each pair of a block, the row of a table; `size` where there is none. */
 export interface PairIndex {

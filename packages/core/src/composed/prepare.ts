@@ -1,15 +1,15 @@
 // The tensors of a call as the blocks use them: scaled, masks as numbers to add, and rows that nobody sees made zero.
 import * as tf from '@tensorflow/tfjs-core';
-import { allFinite } from '../all-finite';
+import { allFinite } from '../backend/all-finite';
 import { type CallSizes, checkInputs } from '../checks/check-inputs';
-import type { KernelCall } from '../kernel';
-import type { MaskPlan } from '../mask';
-import type { Positions } from '../position';
+import type { KernelCall } from '../contract/kernel';
+import type { MaskPlan } from '../contract/mask';
+import type { Positions } from '../contract/position';
 import type { PreparedTable, PreparedTables } from './block-tables';
 import { lookup } from './distance-lookup';
 import type { Differentiable } from './inputs';
+import { isTrue, withoutMaskedRows } from './masked-rows';
 import { pairIndex } from './pair-index';
-import { isTrue, withoutUnseenRows } from './unseen-rows';
 import { zeroWhere } from './zero-where';
 
 export interface Prepared {
@@ -35,11 +35,11 @@ export function prepare(call: KernelCall, inputs: Differentiable): Prepared {
   const { bias, sinkLogits } = inputs;
   const sizes = checkInputs('composed', inputs);
   const biasIsFinite = isKnownFinite(inputs);
-  const { query, key, value, tableKeysQuery } = withoutUnseenRows(inputs, {
+  const { query, key, value, keyTableQuery } = withoutMaskedRows(inputs, {
     plan,
     biases: () => (biasIsFinite ? [] : allBiases(call, inputs, sizes)),
   });
-  const tables = preparedTables(call, { ...inputs, ...(tableKeysQuery && { tableKeysQuery }) }, sizes);
+  const tables = preparedTables(call, { ...inputs, ...(keyTableQuery && { keyTableQuery }) }, sizes);
   return {
     sizes,
     plan,
@@ -60,25 +60,25 @@ export function prepare(call: KernelCall, inputs: Differentiable): Prepared {
 }
 
 /** True where what is added to scores is known to be finite, so that it hides no pair; two of them could overflow. */
-function isKnownFinite({ bias, tableBias }: Differentiable): boolean {
-  if (bias && tableBias) return [bias, tableBias].every((x) => tf.tidy(() => allFinite(tf.mul(x, 2))));
-  return [bias, tableBias].every((x) => x === undefined || allFinite(x));
+function isKnownFinite({ bias, biasTable }: Differentiable): boolean {
+  if (bias && biasTable) return [bias, biasTable].every((x) => tf.tidy(() => allFinite(tf.mul(x, 2))));
+  return [bias, biasTable].every((x) => x === undefined || allFinite(x));
 }
 
 /** All that is added to scores, for the whole call. */
-function allBiases(call: KernelCall, { bias, tableBias }: Differentiable, sizes: CallSizes): tf.Tensor4D[] {
+function allBiases(call: KernelCall, { bias, biasTable }: Differentiable, sizes: CallSizes): tf.Tensor4D[] {
   const { B, Hq, Sq, Skv } = sizes;
-  if (!tableBias) return bias ? [bias] : [];
-  const R = tableBias.shape[1];
+  if (!biasTable) return bias ? [bias] : [];
+  const R = biasTable.shape[1];
   const whole = { ...sizes, batch: [0, B], rows: [0, Sq], keys: [0, Skv], sinkKey: false } as const;
   const index = pairIndex(call.positions, call.relative!.bias!.index, R, whole);
-  const ofDistance = lookup(tf.reshape(tableBias, [1, Hq, 1, R]), index, 'neither');
+  const ofDistance = lookup(tf.reshape(biasTable, [1, Hq, 1, R]), index, 'neither');
   return bias ? [tf.add(bias, ofDistance)] : [ofDistance];
 }
 
 function preparedTables(
   { relative, positions, scale }: KernelCall,
-  { tableBias, tableKeys, tableKeysQuery, tableQueries, tableValues }: Differentiable,
+  { biasTable, keyTable, keyTableQuery, queryTable, valueTable }: Differentiable,
   { Hq }: CallSizes,
 ): PreparedTables | undefined {
   if (!relative) return undefined;
@@ -91,18 +91,18 @@ function preparedTables(
   const perHead = (table: tf.Tensor3D): tf.Tensor3D => tf.add(table, tf.zeros([Hq, 1, 1]));
   return {
     positions,
-    ...(tableBias && {
+    ...(biasTable && {
       bias: {
-        table: tf.reshape(tableBias, [1, Hq, 1, tableBias.shape[1]]),
+        table: tf.reshape(biasTable, [1, Hq, 1, biasTable.shape[1]]),
         index: relative.bias!.index,
-        size: tableBias.shape[1],
+        size: biasTable.shape[1],
         heads: Hq,
       },
     }),
-    ...(tableKeys && {
-      keys: { ...of('keys', tableKeys), ...(tableKeysQuery && { query: tf.mul(tableKeysQuery, scale) }) },
+    ...(keyTable && {
+      keys: { ...of('keys', keyTable), ...(keyTableQuery && { query: tf.mul(keyTableQuery, scale) }) },
     }),
-    ...(tableQueries && { queries: of('queries', perHead(tableQueries), scale) }),
-    ...(tableValues && { values: of('values', tableValues) }),
+    ...(queryTable && { queries: of('queries', perHead(queryTable), scale) }),
+    ...(valueTable && { values: of('values', valueTable) }),
   };
 }

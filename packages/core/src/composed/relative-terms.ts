@@ -2,7 +2,7 @@
 //
 //   products_ij += q_i · keys_d + k_j · queries_d       scores_ij += bias_d       output_i += sum_j w_ij values_d
 import type * as tf from '@tensorflow/tfjs-core';
-import { times, timesTransposed, transposedTimes } from '../multiply';
+import { times, timesTransposed, transposedTimes } from '../backend/multiply';
 import { accumulate, lookup } from './distance-lookup';
 import type { PairIndex } from './pair-index';
 

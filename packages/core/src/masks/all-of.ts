@@ -1,6 +1,6 @@
 import { checkMask } from '../checks/check-mask';
-import type { Mask, Span } from '../mask';
-import { intersectSpans, normaliseSpans } from './spans';
+import type { Mask, Span } from '../contract/mask';
+import { intersectSpans, normalizeSpans } from './spans';
 
 /** Pairs that every mask lets through. Without masks: all pairs. */
 export function allOf(...masks: readonly Mask[]): Mask {
@@ -13,7 +13,7 @@ export function allOf(...masks: readonly Mask[]): Mask {
     spans(row) {
       const all: Span = [-Infinity, row.end];
       return masks.reduce<Span[]>(
-        (visible, mask) => intersectSpans(visible, normaliseSpans(mask.spans(row), all)),
+        (visible, mask) => intersectSpans(visible, normalizeSpans(mask.spans(row), all)),
         [all],
       );
     },

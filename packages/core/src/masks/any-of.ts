@@ -1,7 +1,7 @@
 import { checkMask } from '../checks/check-mask';
-import { ConfigError } from '../errors';
-import type { Mask } from '../mask';
-import { normaliseSpans } from './spans';
+import { ConfigError } from '../contract/errors';
+import type { Mask } from '../contract/mask';
+import { normalizeSpans } from './spans';
 
 /**
  * Pairs that at least one mask lets through. Without masks: none.
@@ -21,7 +21,7 @@ export function anyOf(...masks: readonly Mask[]): Mask {
     perBatch: masks.some((mask) => mask.perBatch),
     perHead: masks.some((mask) => mask.perHead),
     spans: (row) =>
-      normaliseSpans(
+      normalizeSpans(
         masks.flatMap((mask) => mask.spans(row)),
         [-Infinity, row.end],
       ),

@@ -1,4 +1,4 @@
-import type { Mask } from '../mask';
+import type { Mask } from '../contract/mask';
 
 /**
  * A query sees the keys up to its own place in token order. Where there are more keys than queries the last query

@@ -1,5 +1,5 @@
-import { ConfigError } from '../errors';
-import type { Mask } from '../mask';
+import { ConfigError } from '../contract/errors';
+import type { Mask } from '../contract/mask';
 
 /**
  * Tokens are cut into chunks of `size`, and a query sees the keys of its own chunk (block-local attention).

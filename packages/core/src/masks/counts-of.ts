@@ -1,4 +1,4 @@
-import { ConfigError } from '../errors';
+import { ConfigError } from '../contract/errors';
 
 /**
  * A copy of a list, or typed array, of counts.

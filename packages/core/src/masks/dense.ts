@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { ShapeError } from '../errors';
-import type { Mask } from '../mask';
+import { ShapeError } from '../contract/errors';
+import type { Mask } from '../contract/mask';
 
 /**
  * Any mask as a tensor: true (or 1) where a query may attend. It stays the caller's: keep it until the call is done.

@@ -1,7 +1,7 @@
-import { ShapeError } from '../errors';
-import type { Mask, Span } from '../mask';
+import { ShapeError } from '../contract/errors';
+import type { Mask, Span } from '../contract/mask';
 import { countsOf, isListOfLists } from './counts-of';
-import { normaliseSpans } from './spans';
+import { normalizeSpans } from './spans';
 
 /**
  * Some tokens see all, and are seen by all. `anyOf(slidingWindow(…), globalTokens(…))` is Longformer's pattern
@@ -15,7 +15,7 @@ export function globalTokens(tokens: readonly number[] | readonly (readonly numb
   const perBatch = isListOfLists(tokens);
   const lists = (perBatch ? tokens : [tokens]).map((list) => countsOf('globalTokens', 'tokens', list));
   const columns = lists.map((list) =>
-    normaliseSpans(
+    normalizeSpans(
       list.map((token): Span => [token, token + 1]),
       [0, Infinity],
     ),

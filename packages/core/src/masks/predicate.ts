@@ -1,5 +1,5 @@
-import { ConfigError } from '../errors';
-import type { Mask, Span } from '../mask';
+import { ConfigError } from '../contract/errors';
+import type { Mask, Span } from '../contract/mask';
 
 /** True where query `query` of head `h` in batch entry `b` may see key `key`; both in token order. */
 export type PairPredicate = (b: number, h: number, query: number, key: number) => boolean;

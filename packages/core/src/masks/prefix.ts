@@ -1,5 +1,5 @@
-import { ShapeError } from '../errors';
-import type { Mask } from '../mask';
+import { ShapeError } from '../contract/errors';
+import type { Mask } from '../contract/mask';
 import { countsOf } from './counts-of';
 
 /**

@@ -1,5 +1,5 @@
-import { ConfigError, ShapeError } from '../errors';
-import type { Mask, Span } from '../mask';
+import { ConfigError, ShapeError } from '../contract/errors';
+import type { Mask, Span } from '../contract/mask';
 
 /**
  * Several sequences packed in one: a query sees the keys of its own segment, wherever they lie.

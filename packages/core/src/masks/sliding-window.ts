@@ -1,6 +1,6 @@
-import { given } from '../checks/given';
-import { ConfigError } from '../errors';
-import type { Mask } from '../mask';
+import { normalizeOptions } from '../checks/normalize-options';
+import { ConfigError } from '../contract/errors';
+import type { Mask } from '../contract/mask';
 
 /**
  * A query sees `left` keys before its own place, itself, and `right` after, both ends included. A causal window of
@@ -9,7 +9,10 @@ import type { Mask } from '../mask';
  * @throws ConfigError for a side that is not a whole number of at least 0, or Infinity
  */
 export function slidingWindow(sides: { readonly left?: number; readonly right?: number }): Mask {
-  const { left = Infinity, right = Infinity } = given('slidingWindow', 'sides', sides, ['left', 'right']);
+  const { left = Infinity, right = Infinity } = normalizeOptions('slidingWindow', 'sides', sides, [
+    'left',
+    'right',
+  ]);
   checkSide('left', left);
   checkSide('right', right);
   return {

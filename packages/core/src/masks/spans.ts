@@ -1,8 +1,8 @@
 // Arithmetic of spans: sorted, disjoint, half-open ranges.
-import type { Span } from '../mask';
+import type { Span } from '../contract/mask';
 
 /** The same set of columns as sorted disjoint spans inside [from, to). */
-export function normaliseSpans(spans: readonly Span[], [from, to]: Span): Span[] {
+export function normalizeSpans(spans: readonly Span[], [from, to]: Span): Span[] {
   const clipped = spans
     .map(([a, b]): Span => [Math.max(a, from), Math.min(b, to)])
     .filter(([a, b]) => a < b)

@@ -55,12 +55,12 @@ export function finishBackwardRow(
   const { dQuery, dProducts, delta, logSumExp, dOutput, tableWeights } = state;
   const at = n * dQuery.length;
   if (tables.keys) {
-    addToTable(gradients.tableKeys!, tables.keys.firstRow(h), dProducts, forTable);
-    const ofOwn = gradients.tableKeysQuery?.subarray(at, at + dQuery.length);
+    addToTable(gradients.keyTable!, tables.keys.firstRow(h), dProducts, forTable);
+    const ofOwn = gradients.keyTableQuery?.subarray(at, at + dQuery.length);
     addTable(tables.keys, h, dProducts, ofOwn ?? dQuery);
   }
   if (tables.values) {
-    addToTable(gradients.tableValues!, tables.values.firstRow(h), tableWeights, dOutput.vector);
+    addToTable(gradients.valueTable!, tables.values.firstRow(h), tableWeights, dOutput.vector);
   }
   gradients.query.set(dQuery, at);
   const sink = sinkLogits?.[h] ?? -Infinity;

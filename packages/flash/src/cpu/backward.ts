@@ -1,4 +1,4 @@
-import type { CallTensors } from '@polyhead/core';
+import type { CallTensors } from '@polyhead/core/kernel';
 // The gradient without a matrix of scores (Dao et al. 2022, 2205.14135, algorithm 4): weights are computed again as
 // exp(score - logSumExp). With delta = dOutput · output - dLogSumExp, dScores = weights · (dOutput · value - delta).
 import { type BackwardRow, beginBackwardRow, emptyBackwardRows, finishBackwardRow } from './backward-row';
@@ -126,6 +126,6 @@ function throughScores(
   const ofPairs = { columns, count, numbers: dProducts };
   if (call.tables.keys) sumByRow(call.tables.keys, at, ofPairs, state.dProducts);
   if (call.tables.queries) {
-    addQueryTableGradients(call.tables.queries, at, ofPairs, { dKeys, dTable: gradients.tableQueries! });
+    addQueryTableGradients(call.tables.queries, at, ofPairs, { dKeys, dTable: gradients.queryTable! });
   }
 }

@@ -1,5 +1,6 @@
 // Weights of a call in plain JavaScript: the scores of the kernel again, and exp(score - logSumExp) of each.
-import { callTensors, type KernelCall, readsAtOnce, type Span } from '@polyhead/core';
+import type { KernelCall, Span } from '@polyhead/core';
+import { callTensors, hasSynchronousRead } from '@polyhead/core/kernel';
 import type { CallWeights, WeightRegion, WeightSource, WeightTile } from '../weight-tiles';
 import { unreadable } from './flash-cpu';
 import { forward } from './forward';
@@ -13,7 +14,7 @@ const tileSizes = { rows: 64, keys: 64 };
 
 export const cpuWeights: WeightSource = {
   unsupported: () =>
-    readsAtOnce() ? [] : [`${unreadable()}: ask a layer for its weights, or take backend "wasm"`],
+    hasSynchronousRead() ? [] : [`${unreadable()}: ask a layer for its weights, or take backend "wasm"`],
   open(call: KernelCall): CallWeights {
     const found = weightsOnly(hostCall(call, callTensors(call), tileSizes));
     return {

@@ -1,5 +1,5 @@
 // Dropout: which weights are kept depends on seed, batch entry, head and token order only, so every pass draws the same.
-import { dropoutKeeps, dropoutRow } from '@polyhead/core';
+import { dropoutKeeps, dropoutRow } from '@polyhead/core/kernel';
 import type { HostCall } from './host-call';
 import type { Columns } from './inner-products';
 import type { RowOfTile } from './table-rows';

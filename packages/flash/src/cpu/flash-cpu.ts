@@ -1,12 +1,6 @@
 // The fused kernel in plain JavaScript: portable, and the readable definition of the algorithm.
-import {
-  type AttentionKernel,
-  callTensors,
-  given,
-  type KernelCall,
-  readsAtOnce,
-  secondOrder,
-} from '@polyhead/core';
+import type { AttentionKernel, KernelCall } from '@polyhead/core';
+import { callTensors, hasSynchronousRead, normalizeOptions, secondOrder } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
 import { type TileOptions, tileSizes } from '../tile-options';
 import { forward } from './forward';
@@ -23,7 +17,10 @@ export type FlashCpuOptions = TileOptions;
  * @throws ConfigError for tiles that hold nothing
  */
 export function flashCpu(options: FlashCpuOptions = {}): AttentionKernel {
-  const tile = tileSizes('flashCpu', given('flashCpu', 'options', options, ['rowsPerTile', 'keysPerTile']));
+  const tile = tileSizes(
+    'flashCpu',
+    normalizeOptions('flashCpu', 'options', options, ['rowsPerTile', 'keysPerTile']),
+  );
   return {
     name: 'flashCpu',
     unsupported: reasonsAgainst,
@@ -50,7 +47,7 @@ export const unreadable = () =>
 
 function reasonsAgainst({ inputs, returns = [], gradientDepth }: KernelCall): string[] {
   const rules: readonly (readonly [refuses: boolean, reason: string])[] = [
-    [!readsAtOnce(), `${unreadable()}: take the kernel composed, or backend "wasm"`],
+    [!hasSynchronousRead(), `${unreadable()}: take the kernel composed, or backend "wasm"`],
     [returns.includes('weights'), 'weights are an array of Sq x Skv, which this kernel never holds'],
     [gradientDepth > 1, `a gradient of a gradient is not supported: ${secondOrder}`],
     [

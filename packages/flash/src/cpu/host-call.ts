@@ -1,5 +1,6 @@
 // The numbers of a call on the host, and the sizes of its tiles.
-import type { CallTensors, KernelCall, MaskPlan, Positions, Span } from '@polyhead/core';
+import type { KernelCall, MaskPlan, Positions, Span } from '@polyhead/core';
+import type { CallTensors } from '@polyhead/core/kernel';
 import type { TileSizes } from '../tile-options';
 import { type Broadcast, broadcast } from './broadcast';
 import { type HostTables, hostTables } from './host-tables';

@@ -1,5 +1,6 @@
 // The tables of a position method on the host, and the row a distance has in one.
-import type { CallTensors, DistanceIndex, RelativeTables } from '@polyhead/core';
+import type { DistanceIndex, RelativeTables } from '@polyhead/core';
+import type { CallTensors } from '@polyhead/core/kernel';
 import type * as tf from '@tensorflow/tfjs-core';
 
 export interface HostTable {
@@ -22,13 +23,13 @@ export interface HostTables {
 }
 
 export function hostTables(relative: RelativeTables | undefined, tensors: CallTensors): HostTables {
-  const { tableBias, tableKeys, tableKeysQuery, tableQueries, tableValues } = tensors;
+  const { biasTable, keyTable, keyTableQuery, queryTable, valueTable } = tensors;
   return {
-    ...(tableBias && { bias: hostTable(tableBias, relative!.bias!.index) }),
-    ...(tableKeys && { keys: hostTable(tableKeys, relative!.keys!.index) }),
-    ...(tableKeysQuery && { keysQuery: tableKeysQuery.dataSync() }),
-    ...(tableQueries && { queries: hostTable(tableQueries, relative!.queries!.index) }),
-    ...(tableValues && { values: hostTable(tableValues, relative!.values!.index) }),
+    ...(biasTable && { bias: hostTable(biasTable, relative!.bias!.index) }),
+    ...(keyTable && { keys: hostTable(keyTable, relative!.keys!.index) }),
+    ...(keyTableQuery && { keysQuery: keyTableQuery.dataSync() }),
+    ...(queryTable && { queries: hostTable(queryTable, relative!.queries!.index) }),
+    ...(valueTable && { values: hostTable(valueTable, relative!.values!.index) }),
   };
 }
 

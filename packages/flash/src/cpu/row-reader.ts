@@ -65,9 +65,9 @@ export function pieceOfTensor(x: tf.Tensor4D): Piece {
 }
 
 export function pieceOfPart(part: KeyValuePart, kind: 'key' | 'value'): Piece {
-  const { data, first, size, quantised } = part[kind];
-  const readRow = quantised
-    ? readQuantised(part[kind], quantised)
+  const { data, first, size, quantized } = part[kind];
+  const readRow = quantized
+    ? readQuantized(part[kind], quantized)
     : readFloats(data.dataSync(), { width: data.shape[1], first, size });
   return { readRow, headStride: part.headStride, runs: (b) => part.runs(b) };
 }
@@ -86,9 +86,9 @@ function readFloats(
  * A row's numbers fill words from their low bits up. A number n is `scale · n`, n with a sign; with a zero it is
  * `zero + scale · n`, n without. A scale serves `rowsPerScale` rows, and each of its columns an equal part of a row.
  */
-function readQuantised(
+function readQuantized(
   { data, first, size }: RowMatrix,
-  found: NonNullable<RowMatrix['quantised']>,
+  found: NonNullable<RowMatrix['quantized']>,
 ): ReadRow {
   const { bits, rowsPerScale } = found;
   const [words, width] = [data.dataSync(), data.shape[1]];

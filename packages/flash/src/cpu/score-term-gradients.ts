@@ -19,7 +19,7 @@ export function addBiasGradients(
   const first = tables.bias.firstRow(row.h);
   for (let n = 0; n < count; n++) {
     const r = tableRow(tables.bias, tile.positions[columns[n]!]! - row.position);
-    if (r >= 0) gradients.tableBias![first + r]! += numbers[n]!;
+    if (r >= 0) gradients.biasTable![first + r]! += numbers[n]!;
   }
 }
 

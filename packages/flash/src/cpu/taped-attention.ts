@@ -1,5 +1,6 @@
 // The kernel on a gradient's tape: one tensor comes out, and the way back starts from what the way there has kept.
-import { type CallTensors, differentiable, type KernelCall, type KernelResult } from '@polyhead/core';
+import type { KernelCall, KernelResult } from '@polyhead/core';
+import { type CallTensors, differentiable } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
 import type { TileSizes } from '../tile-options';
 import { backward, type Gradients } from './backward';

@@ -1,6 +1,7 @@
 // How a call is cut: query rows of all heads that share a key/value head, so that its keys are read once for the group,
 // and runs of keys that some of these rows see. Tiles that the mask hides are never visited.
-import { positionsOf, type Span } from '@polyhead/core';
+import type { Span } from '@polyhead/core';
+import { positionsOf } from '@polyhead/core/kernel';
 import type { HostCall } from './host-call';
 
 export interface QueryRow {

@@ -1,4 +1,5 @@
-import { given, ShapeError, type Span } from '@polyhead/core';
+import { ShapeError, type Span } from '@polyhead/core';
+import { normalizeOptions } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
 import { checkSpan } from './check-span';
 import { rowsShape, type Statistic } from './statistic';
@@ -15,7 +16,7 @@ import { rowsShape, type Statistic } from './statistic';
  */
 export function exactWeights(options: { readonly columns?: Span } = {}): Statistic<tf.Tensor4D> {
   const where = 'exactWeights';
-  const { columns: asked } = given(where, 'options', options, ['columns']);
+  const { columns: asked } = normalizeOptions(where, 'options', options, ['columns']);
   if (asked !== undefined) checkSpan(where, 'columns', asked);
   return {
     name: where,

@@ -1,4 +1,5 @@
-import { ConfigError, checkSizes, given } from '@polyhead/core';
+import { ConfigError } from '@polyhead/core';
+import { checkSizes, normalizeOptions } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
 import type { WeightTile } from '../weight-tiles';
 import { rowsShape, type Statistic, type StatisticScope } from './statistic';
@@ -31,7 +32,7 @@ const pools: readonly Pool[] = ['mass', 'mean', 'max'];
  */
 export function pooledWeights(options: PoolOptions): Statistic<tf.Tensor4D> {
   const where = 'pooledWeights';
-  const asked = given(where, 'options', options, ['rows', 'columns', 'pool']) as PoolOptions;
+  const asked = normalizeOptions(where, 'options', options, ['rows', 'columns', 'pool']) as PoolOptions;
   const { rows, columns, pool = 'mass' } = asked;
   checkSizes(where, { rows, columns });
   if (!pools.includes(pool)) {

@@ -1,4 +1,4 @@
-import { checkSizes } from '@polyhead/core';
+import { checkSizes } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
 import { rowsShape, type Statistic } from './statistic';
 

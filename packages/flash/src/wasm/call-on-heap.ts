@@ -1,5 +1,6 @@
 // A call written down for the module: see assembly/call.ts. Tensors stay where they are.
-import type { CallTensors, KernelCall, RowMatrix } from '@polyhead/core';
+import type { KernelCall, RowMatrix } from '@polyhead/core';
+import type { CallTensors } from '@polyhead/core/kernel';
 import type * as tf from '@tensorflow/tfjs-core';
 import type { TileSizes } from '../tile-options';
 import type { HeapBlocks } from './heap-blocks';
@@ -160,18 +161,18 @@ function partOf(key: tf.Tensor4D, value: tf.Tensor4D) {
   };
 }
 
-type Rows = Pick<RowMatrix, 'first' | 'quantised'> & { readonly data: tf.Tensor };
+type Rows = Pick<RowMatrix, 'first' | 'quantized'> & { readonly data: tf.Tensor };
 
-function matrixOf(blocks: HeapBlocks, { data, first, quantised }: Rows) {
-  const { scale, zero } = quantised ?? {};
+function matrixOf(blocks: HeapBlocks, { data, first, quantized }: Rows) {
+  const { scale, zero } = quantized ?? {};
   return {
     data: blocks.addressOf(data),
     width: data.shape[data.rank - 1]! * 4,
     first: first * 4,
-    bits: quantised?.bits ?? 32,
+    bits: quantized?.bits ?? 32,
     scale: scale ? blocks.addressOf(scale) : 0,
     zero: zero ? blocks.addressOf(zero) : 0,
     scaleColumns: scale?.shape[1] ?? 1,
-    rowsPerScale: quantised?.rowsPerScale ?? 1,
+    rowsPerScale: quantized?.rowsPerScale ?? 1,
   };
 }

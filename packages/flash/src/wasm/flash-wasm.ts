@@ -1,13 +1,6 @@
 // The fused kernel in WebAssembly, on the tensors of tfjs's wasm backend as they lie.
-import {
-  type AttentionKernel,
-  ConfigError,
-  callTensors,
-  given,
-  heapMemory,
-  type KernelCall,
-  secondOrder,
-} from '@polyhead/core';
+import { type AttentionKernel, ConfigError, type KernelCall } from '@polyhead/core';
+import { callTensors, heapMemory, normalizeOptions, secondOrder } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
 import { type TileOptions, tileSizes } from '../tile-options';
 import { callSizes } from './call-on-heap';
@@ -40,7 +33,11 @@ export interface FlashWasmOptions extends TileOptions {
  */
 export function flashWasm(options: FlashWasmOptions = {}): AttentionKernel {
   const names = ['relaxedSimd', 'threads', 'rowsPerTile', 'keysPerTile'] as const;
-  const { relaxedSimd = 'auto', threads = 1, ...tiles } = given('flashWasm', 'options', options, names);
+  const {
+    relaxedSimd = 'auto',
+    threads = 1,
+    ...tiles
+  } = normalizeOptions('flashWasm', 'options', options, names);
   if (relaxedSimd !== 'auto' && typeof relaxedSimd !== 'boolean') {
     throw new ConfigError('flashWasm', "relaxedSimd must be 'auto', true or false", { relaxedSimd });
   }

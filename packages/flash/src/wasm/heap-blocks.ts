@@ -1,5 +1,5 @@
 // What a call writes beside its tensors, and where these lie: on the heap of the wasm backend. All is given back at its end.
-import { addressOnHeap, giveToHeap, heapMemory, takeFromHeap } from '@polyhead/core';
+import { addressOnHeap, allocateOnHeap, freeOnHeap, heapMemory } from '@polyhead/core/kernel';
 import type * as tf from '@tensorflow/tfjs-core';
 import { structures } from './compiled';
 
@@ -34,7 +34,7 @@ export class HeapBlocks {
 
   /** Bytes that may hold anything. */
   take(bytes: number): number {
-    const address = takeFromHeap(Math.max(bytes, 4));
+    const address = allocateOnHeap(Math.max(bytes, 4));
     this.#addresses.push(address);
     return address;
   }
@@ -82,7 +82,7 @@ export class HeapBlocks {
   }
 
   release(): void {
-    for (const address of this.#addresses) giveToHeap(address);
+    for (const address of this.#addresses) freeOnHeap(address);
     this.#addresses = [];
   }
 

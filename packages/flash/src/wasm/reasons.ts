@@ -1,4 +1,4 @@
-import { hasWasmHeap, heapMemory } from '@polyhead/core';
+import { hasWasmHeap, heapMemory } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
 
 /** Why tensors cannot be worked on where they lie; empty where they can. */

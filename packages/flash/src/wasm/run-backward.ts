@@ -1,5 +1,6 @@
 // The gradient of a call on the heap of tfjs's wasm backend.
-import { type CallTensors, emptyOnHeap, floatsOnHeap, type KernelCall } from '@polyhead/core';
+import type { KernelCall } from '@polyhead/core';
+import { type CallTensors, emptyOnHeap, floatsOnHeap } from '@polyhead/core/kernel';
 import type * as tf from '@tensorflow/tfjs-core';
 import { type CallSizes, callOnHeap, callSizes } from './call-on-heap';
 import type { HeapBlocks } from './heap-blocks';
@@ -80,9 +81,9 @@ function paddedRows(blocks: HeapBlocks, gradient: tf.Tensor, rows: number, size:
 
 /** Of tables: those of biases are summed in doubles. */
 function tableGradients(blocks: HeapBlocks, gradients: CallGradients) {
-  const { tableBias, tableKeys, tableKeysQuery, tableQueries, tableValues } = gradients;
-  const sums = tableBias ? blocks.zeros(tableBias.size * 2) : 0;
-  const [keys, queries, values] = [tableKeys, tableQueries, tableValues].map((gradient) =>
+  const { biasTable, keyTable, keyTableQuery, queryTable, valueTable } = gradients;
+  const sums = biasTable ? blocks.zeros(biasTable.size * 2) : 0;
+  const [keys, queries, values] = [keyTable, queryTable, valueTable].map((gradient) =>
     gradient
       ? paddedRows(blocks, gradient, gradient.shape[0]! * gradient.shape[1]!, gradient.shape[2]!)
       : { address: 0, finish: () => {} },
@@ -91,14 +92,14 @@ function tableGradients(blocks: HeapBlocks, gradients: CallGradients) {
     addresses: {
       biasTable: sums,
       keyTable: keys!.address,
-      keyTableQuery: tableKeysQuery ? blocks.sumsAt(tableKeysQuery) : 0,
+      keyTableQuery: keyTableQuery ? blocks.sumsAt(keyTableQuery) : 0,
       queryTable: queries!.address,
       valueTable: values!.address,
     },
     finish() {
       for (const rows of [keys!, queries!, values!]) rows.finish();
-      if (tableBias)
-        floatsOnHeap(tableBias).set(new Float64Array(blocks.memory.buffer, sums, tableBias.size));
+      if (biasTable)
+        floatsOnHeap(biasTable).set(new Float64Array(blocks.memory.buffer, sums, biasTable.size));
     },
   };
 }

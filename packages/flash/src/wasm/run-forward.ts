@@ -1,5 +1,6 @@
 // The forward pass of a call on the heap of tfjs's wasm backend.
-import { type CallTensors, emptyOnHeap, type KernelCall } from '@polyhead/core';
+import type { KernelCall } from '@polyhead/core';
+import { type CallTensors, emptyOnHeap } from '@polyhead/core/kernel';
 import type * as tf from '@tensorflow/tfjs-core';
 import { callOnHeap, callSizes } from './call-on-heap';
 import { type PassRunner, runPass } from './run-pass';

@@ -1,11 +1,6 @@
 // The tables of a position method, and the positions of rows, written down for the module.
-import {
-  type CallTensors,
-  type DistanceIndex,
-  floatsOnHeap,
-  type KernelCall,
-  positionsOf,
-} from '@polyhead/core';
+import type { DistanceIndex, KernelCall } from '@polyhead/core';
+import { type CallTensors, floatsOnHeap, positionsOf } from '@polyhead/core/kernel';
 import type * as tf from '@tensorflow/tfjs-core';
 import type { HeapBlocks } from './heap-blocks';
 
@@ -26,8 +21,8 @@ export function tablesOnHeap(
   tensors: CallTensors,
   { B, Sq, Skv }: { readonly B: number; readonly Sq: number; readonly Skv: number },
 ): typeof noTables {
-  const { tableBias, tableKeys, tableKeysQuery, tableQueries, tableValues } = tensors;
-  if (!(tableBias || tableKeys || tableQueries || tableValues)) return noTables;
+  const { biasTable, keyTable, keyTableQuery, queryTable, valueTable } = tensors;
+  if (!(biasTable || keyTable || queryTable || valueTable)) return noTables;
   const table = (
     tensor: tf.Tensor2D | tf.Tensor3D | undefined,
     found: { readonly index: DistanceIndex } | undefined,
@@ -35,12 +30,12 @@ export function tablesOnHeap(
   return {
     queryPositions: blocks.write(eachPosition(positions.query, B, Sq)),
     keyPositions: blocks.write(eachPosition(positions.key, B, Skv)),
-    biasTable: table(tableBias, relative?.bias),
-    biasTableHides: tableBias && floatsOnHeap(tableBias).includes(-Infinity) ? 1 : 0,
-    keyTable: table(tableKeys, relative?.keys),
-    keyTableQuery: tableKeysQuery ? blocks.addressOf(tableKeysQuery) : 0,
-    queryTable: table(tableQueries, relative?.queries),
-    valueTable: table(tableValues, relative?.values),
+    biasTable: table(biasTable, relative?.bias),
+    biasTableHides: biasTable && floatsOnHeap(biasTable).includes(-Infinity) ? 1 : 0,
+    keyTable: table(keyTable, relative?.keys),
+    keyTableQuery: keyTableQuery ? blocks.addressOf(keyTableQuery) : 0,
+    queryTable: table(queryTable, relative?.queries),
+    valueTable: table(valueTable, relative?.values),
   };
 }
 

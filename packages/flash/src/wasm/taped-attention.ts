@@ -1,12 +1,6 @@
 // The kernel on a gradient's tape: one tensor comes out, and the way back starts from what the way there has kept.
-import {
-  type CallTensors,
-  differentiable,
-  emptyOnHeap,
-  floatsOnHeap,
-  type KernelCall,
-  type KernelResult,
-} from '@polyhead/core';
+import type { KernelCall, KernelResult } from '@polyhead/core';
+import { type CallTensors, differentiable, emptyOnHeap, floatsOnHeap } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
 import { type Found, runBackward } from './run-backward';
 import { logSumExpOf, type Outcome, runForward } from './run-forward';

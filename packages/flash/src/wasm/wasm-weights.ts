@@ -1,5 +1,6 @@
 // Weights of a call by the WebAssembly kernel: its scores again, and exp(score - logSumExp) of each, a tile at a time.
-import { type CallTensors, callTensors, heapMemory, type KernelCall } from '@polyhead/core';
+import type { KernelCall } from '@polyhead/core';
+import { type CallTensors, callTensors, heapMemory } from '@polyhead/core/kernel';
 import type { CallWeights, WeightRegion, WeightSource, WeightTile } from '../weight-tiles';
 import { type CallSizes, callOnHeap, callSizes, tilesOf } from './call-on-heap';
 import { HeapBlocks } from './heap-blocks';

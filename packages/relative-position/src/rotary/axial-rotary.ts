@@ -1,13 +1,7 @@
 // Rotary positions of image patches (as in the vision tower of Qwen2-VL, Wang et al. 2024, 2409.12191): the first half of
 // the pairs is turned by y, the second by x, each half at the frequencies of rotary positions of half the size.
-import {
-  ConfigError,
-  checkNumber,
-  checkSizes,
-  given,
-  type PositionMethod,
-  type TokenPositions,
-} from '@polyhead/core';
+import { ConfigError, type PositionMethod, type TokenPositions } from '@polyhead/core';
+import { checkNumber, checkSizes, normalizeOptions } from '@polyhead/core/layer';
 import { checkFlags, checkHeightWidth } from '../check-options';
 import { rotaryFrequencies } from './frequencies';
 import { rotating } from './rotary';
@@ -39,7 +33,11 @@ export function gridPositions(grid: readonly [height: number, width: number]): r
  * @throws ConfigError for options that cannot be, ShapeError in a call without two positions for each token
  */
 export function axialRotary(options: AxialRotaryConfig): PositionMethod {
-  const config = given(where, 'config', options, ['headDim', 'base', 'interleaved']) as AxialRotaryConfig;
+  const config = normalizeOptions(where, 'config', options, [
+    'headDim',
+    'base',
+    'interleaved',
+  ]) as AxialRotaryConfig;
   const { headDim, base = 10_000, interleaved = false } = config;
   checkSizes(where, { headDim });
   checkNumber(where, 'base', base, [(x) => x > 1, 'a number above 1']);

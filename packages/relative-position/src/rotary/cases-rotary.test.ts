@@ -1,14 +1,7 @@
 // Known traps of rotary positions.
 import { expectClose, numbersOf, toHost } from '@polyhead/conformance';
-import {
-  allOf,
-  attendHeads,
-  causal,
-  composed,
-  fromSequenceMajor,
-  leftPadding,
-  segments,
-} from '@polyhead/core';
+import { allOf, causal, composed, fromSequenceMajor, leftPadding, segments } from '@polyhead/core';
+import { attendHeads } from '@polyhead/core/layer';
 import { GroupedQueryAttention } from '@polyhead/grouped-query';
 import { GrowingCache } from '@polyhead/kv-cache';
 import * as tf from '@tensorflow/tfjs-core';
@@ -165,7 +158,7 @@ describe('rotary', () => {
       key: key!,
       value: tf.fill([1, 2, 5, 4], 7),
       cross: false,
-      kernel: composed,
+      kernel: composed(),
       position: rotary({ headDim: 4 }),
     });
     expect(numbersOf(output)).toEqual(close(Array(40).fill(7)));

@@ -1,5 +1,6 @@
 // Weights of models whose rotary pairs lie otherwise: the columns of each head of a query or key projection, reordered.
-import { ConfigError, checkSizes, ShapeError } from '@polyhead/core';
+import { ConfigError, ShapeError } from '@polyhead/core';
+import { checkSizes } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 
 export interface PairingOptions {

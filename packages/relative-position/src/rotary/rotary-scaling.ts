@@ -1,5 +1,6 @@
 // Ways to serve lengths that a model with rotary positions was not trained on: one formula a file, in `scaling`.
-import { ConfigError, checkNumber, given } from '@polyhead/core';
+import { ConfigError } from '@polyhead/core';
+import { checkNumber, normalizeOptions } from '@polyhead/core/layer';
 import { checkFlags } from '../check-options';
 import { type RotaryBase, type RotaryFrequencies, rotaryFrequencies } from './frequencies';
 import { type DynamicScaling, dynamic } from './scaling/dynamic';
@@ -76,7 +77,7 @@ export function checkScaling(
   }
   const names = needed[type];
   const known = ['type', ...names, ...(optional[type] ?? [])] as 'type'[];
-  const found = given(`${where}: scaling "${type}"`, 'scaling', scaling, known) as RotaryScaling;
+  const found = normalizeOptions(`${where}: scaling "${type}"`, 'scaling', scaling, known) as RotaryScaling;
   const missing = names.filter((name) => !(name in found));
   if (missing.length > 0) throw new ConfigError(where, `scaling "${type}" needs more options`, { missing });
   for (const [name, value] of Object.entries(found) as [string, unknown][]) {

@@ -2,7 +2,8 @@
 // products of queries and keys depend on distances alone.
 //
 //   θ_i = base^(-2i / rotaryDim),   (x, y) -> (x cos pθ_i - y sin pθ_i, y cos pθ_i + x sin pθ_i)
-import { ConfigError, checkNumber, checkSizes, given, type PositionMethod, ShapeError } from '@polyhead/core';
+import { ConfigError, type PositionMethod, ShapeError } from '@polyhead/core';
+import { checkNumber, checkSizes, normalizeOptions } from '@polyhead/core/layer';
 import { checkFlags } from '../check-options';
 import { frozenCopy } from '../frozen-copy';
 import { placesOfSections, type Rotation, rememberedAngles } from './angles';
@@ -69,7 +70,7 @@ export function rotating(name: string, config: object, rotation: Rotation): Posi
 
 function checkRotary(options: RotaryConfig): RotaryConfig {
   const known = ['headDim', 'rotaryDim', 'base', 'interleaved', 'scaling', 'sections'] as const;
-  const config = given(where, 'config', options, known) as RotaryConfig;
+  const config = normalizeOptions(where, 'config', options, known) as RotaryConfig;
   const { headDim, rotaryDim = headDim, base = 10_000, interleaved, scaling, sections } = config;
   checkSizes(where, { headDim, rotaryDim });
   if (rotaryDim % 2 !== 0 || rotaryDim > headDim) {

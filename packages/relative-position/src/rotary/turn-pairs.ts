@@ -1,5 +1,5 @@
 // Pairs of numbers turned by angles: y1 = x1 cos - x2 sin, y2 = x2 cos + x1 sin.
-import { differentiable, emptyOnHeap, hasWasmHeap, viewsOnHeap } from '@polyhead/core';
+import { differentiable, emptyOnHeap, hasWasmHeap, viewsOnHeap } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
 import type { Angles } from './angles';
 

@@ -19,7 +19,7 @@ const piecesOfHeads: Enter = async ({ work, tensors }) => {
   ) as [tf.Tensor4D, tf.Tensor4D, tf.Tensor4D];
   const options = { mask: causal() };
   const run = () =>
-    Array.from({ length: pieces }, () => attend(composed, { query, key, value }, options).output);
+    Array.from({ length: pieces }, () => attend(composed(), { query, key, value }, options).output);
   return [
     tensorContestant({ peer: polyhead, op: piecewise, run, dispose: () => tf.dispose([query, key, value]) }),
   ];

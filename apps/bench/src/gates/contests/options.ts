@@ -55,7 +55,7 @@ async function flashWith(name: string, { options, dispose }: WithOptions, arena:
 function asComposed({ tensors: { query, key, value } }: Arena, options: AttendOptions): Check {
   return (numbers) => {
     const expected = tf.tidy(() =>
-      attend(composed, { query, key, value }, options).output.dataSync<'float32'>(),
+      attend(composed(), { query, key, value }, options).output.dataSync<'float32'>(),
     );
     return againstNumbers([expected])(numbers);
   };

@@ -14,7 +14,7 @@ await serve(folder, async () => {
   const tensors = tensorsOf(work, inputs);
   const options = work.causal ? { mask: causal() } : {};
   const output = (query: tf.Tensor4D, key: tf.Tensor4D, value: tf.Tensor4D) =>
-    attend(composed, { query, key, value }, options).output;
+    attend(composed(), { query, key, value }, options).output;
   return {
     op: 'composed',
     version: binding?.TF_Version ?? 'of an unknown version',

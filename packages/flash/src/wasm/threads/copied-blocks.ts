@@ -1,5 +1,5 @@
 // Tensors copied into a memory that threads share, where tfjs's own is not such a one, as in Node.
-import { addressOnHeap, heapMemory } from '@polyhead/core';
+import { addressOnHeap, heapMemory } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
 import { HeapBlocks } from '../heap-blocks';
 import { ThreadsFailed } from './threads-failed';

@@ -39,13 +39,13 @@ const sizes = { B: 2, Hq: 4, Hkv: 2, Sq: 203, Skv: 210, D: 72, Dv: 68 };
 type Tensors = { readonly [name: string]: tf.Tensor };
 
 function split({ query, key, value, ...rest }: Tensors): [AttentionInputs, AttendOptions] {
-  const { bias, sinkLogits, tableBias, tableKeys, tableQueries, tableValues } = rest;
+  const { bias, sinkLogits, biasTable, keyTable, queryTable, valueTable } = rest;
   const index = { from: -3 };
   const relative = {
-    ...(tableBias && { bias: { table: tableBias as tf.Tensor2D, index } }),
-    ...(tableKeys && { keys: { table: tableKeys as tf.Tensor3D, index } }),
-    ...(tableQueries && { queries: { table: tableQueries as tf.Tensor3D, index } }),
-    ...(tableValues && { values: { table: tableValues as tf.Tensor3D, index } }),
+    ...(biasTable && { bias: { table: biasTable as tf.Tensor2D, index } }),
+    ...(keyTable && { keys: { table: keyTable as tf.Tensor3D, index } }),
+    ...(queryTable && { queries: { table: queryTable as tf.Tensor3D, index } }),
+    ...(valueTable && { values: { table: valueTable as tf.Tensor3D, index } }),
   };
   return [
     { query: query as tf.Tensor4D, key: key as tf.Tensor4D, value: value as tf.Tensor4D },
@@ -112,16 +112,16 @@ describe('several threads', () => {
 
   it.each([
     ['none', []],
-    ['of biases and keys', ['tableBias', 'tableKeys']],
-    ['of queries and values', ['tableQueries', 'tableValues']],
+    ['of biases and keys', ['biasTable', 'keyTable']],
+    ['of queries and values', ['queryTable', 'valueTable']],
   ])('give the same gradients, with tables: %s', (_, tables) => {
     const { B, Hq, D, Dv } = sizes;
     const random = seededRandom(3);
     const all = {
-      tableBias: randomTensor([Hq, 4], random),
-      tableKeys: randomTensor([1, 4, D], random),
-      tableQueries: randomTensor([Hq, 4, D], random),
-      tableValues: randomTensor([1, 4, Dv], random),
+      biasTable: randomTensor([Hq, 4], random),
+      keyTable: randomTensor([1, 4, D], random),
+      queryTable: randomTensor([Hq, 4, D], random),
+      valueTable: randomTensor([1, 4, Dv], random),
     };
     const arrays = {
       ...attentionCase({ sizes, sinkLogits: true, bias: B === 2 ? '[B, Hq, Sq, Skv]' : 'none' }).arrays,

@@ -1,5 +1,5 @@
 // Threads that help with a pass: they and the caller take its units from a shared counter.
-import { hasWasmHeap, heapMemory } from '@polyhead/core';
+import { hasWasmHeap, heapMemory } from '@polyhead/core/kernel';
 import { HeapBlocks } from '../heap-blocks';
 import { compileModule, type KernelExports, kernelIn, type SimdKind, sharesMemory } from '../kernel-module';
 import { CopiedBlocks, SharedStack } from './copied-blocks';

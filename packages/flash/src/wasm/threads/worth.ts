@@ -1,5 +1,6 @@
 // Whether threads gain more than they cost.
-import type { CallTensors, KernelCall } from '@polyhead/core';
+import type { KernelCall } from '@polyhead/core';
+import type { CallTensors } from '@polyhead/core/kernel';
 import type * as tf from '@tensorflow/tfjs-core';
 import type { TileSizes } from '../../tile-options';
 import { callSizes, tilesOf } from '../call-on-heap';
@@ -61,11 +62,11 @@ function bytesRead({ inputs, plan }: KernelCall, tensors: CallTensors): number {
 
 /** Whether key/value heads add to the same numbers: two threads would lose some of what they add. */
 function headsShareGradients(
-  { bias, tableBias, tableKeys, tableQueries, tableValues }: CallTensors,
+  { bias, biasTable, keyTable, queryTable, valueTable }: CallTensors,
   { B, Hq }: { readonly B: number; readonly Hq: number },
 ): boolean {
   const ofBias = bias !== undefined && (bias.shape[0] < B || bias.shape[1] < Hq);
-  const ofTables = [tableBias, tableKeys, tableQueries, tableValues].some(
+  const ofTables = [biasTable, keyTable, queryTable, valueTable].some(
     (table) => table !== undefined && (B > 1 || table.shape[0] < Hq),
   );
   return ofBias || ofTables;

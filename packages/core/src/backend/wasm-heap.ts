@@ -1,0 +1,102 @@
+// The heap of tfjs's wasm backend: rows copied without its slice kernel, which copies the whole source at each call.
+import * as tf from '@tensorflow/tfjs-core';
+import { UnsupportedError } from '../contract/errors';
+
+interface WasmModule {
+  readonly HEAPU8: Uint8Array;
+  readonly asm?: { readonly memory?: unknown };
+  readonly wasmMemory?: unknown;
+  _malloc(bytes: number): number;
+  _free(address: number): void;
+}
+
+interface WasmBackend {
+  readonly wasm: WasmModule;
+  readonly dataIdMap: { get(id: object): { readonly memoryOffset: number } };
+  makeOutput(shape: number[], dtype: tf.DataType): tf.TensorInfo;
+}
+
+/** True where tensors of the current backend lie on a heap we can read and write. */
+export function hasWasmHeap(): boolean {
+  if (tf.getBackend() !== 'wasm' || !('dataIdMap' in tf.backend())) return false;
+  guardAllocations(currentBackend().wasm);
+  return true;
+}
+
+/** Where the numbers of a tensor begin. One of another backend is moved here. */
+export function addressOnHeap(tensor: tf.Tensor): number {
+  return currentBackend().dataIdMap.get(tensor.dataId).memoryOffset >>> 0;
+}
+
+/** The numbers of a float32 tensor as they lie, until the next allocation. One of another backend is moved here. */
+export function floatsOnHeap(tensor: tf.Tensor): Float32Array {
+  const address = addressOnHeap(tensor);
+  return new Float32Array(currentBackend().wasm.HEAPU8.buffer, address, tensor.size);
+}
+
+/** The memory itself, for a module of ours to work in: undefined where the backend does not show it. */
+export function heapMemory(): WebAssembly.Memory | undefined {
+  const { asm, wasmMemory } = currentBackend().wasm;
+  const memory = asm?.memory ?? wasmMemory;
+  return memory instanceof WebAssembly.Memory ? memory : undefined;
+}
+
+/**
+ * Bytes that the caller gives back by `giveToHeap`.
+ *
+ * @throws UnsupportedError when the heap is exhausted
+ */
+export function allocateOnHeap(bytes: number): number {
+  return currentBackend().wasm._malloc(bytes) >>> 0; // beyond 2 GiB it comes as a negative number
+}
+
+export function freeOnHeap(address: number): void {
+  currentBackend().wasm._free(address);
+}
+
+/** The numbers of two tensors, each of which may still have to be moved here from another backend. */
+export function viewsOnHeap(one: tf.Tensor, other: tf.Tensor): readonly [Float32Array, Float32Array] {
+  for (const tensor of [one, other]) floatsOnHeap(tensor); // moving allocates: views do not outlive a larger heap
+  return [floatsOnHeap(one), floatsOnHeap(other)];
+}
+
+/**
+ * A float32 tensor whose numbers are still to be written.
+ *
+ * @throws UnsupportedError when the heap is exhausted
+ */
+export function emptyOnHeap<R extends tf.Rank>(shape: tf.ShapeMap[R]): tf.Tensor<R> {
+  const info = currentBackend().makeOutput([...shape], 'float32');
+  return tf.engine().makeTensorFromTensorInfo(info) as tf.Tensor<R>;
+}
+
+const guarded = new WeakSet<WasmModule>();
+
+/**
+ * Makes every allocation of the backend that fails throw. The backend itself takes no notice: it goes on at address 0,
+ * over its own book-keeping and other tensors, and every later result may be wrong.
+ */
+export function guardAllocations(module: WasmModule): void {
+  if (guarded.has(module)) return;
+  guarded.add(module);
+  module._free(module._malloc(1)); // the module replaces its functions by others the first time they are called
+  const { _malloc: allocate } = module;
+  module._malloc = (bytes) => {
+    // The module takes a larger count for a negative one: it would give memory away, and succeed.
+    const address = bytes < 2 ** 31 ? allocate.call(module, bytes) : 0;
+    if (address !== 0 || bytes === 0) return address;
+    throw new UnsupportedError(
+      'wasm',
+      'the heap of the wasm backend is exhausted',
+      ['an allocation failed'],
+      {
+        'bytes asked': bytes,
+        'heap bytes': module.HEAPU8.length,
+      },
+    );
+  };
+}
+
+function currentBackend(): WasmBackend {
+  return tf.backend() as unknown as WasmBackend;
+}

@@ -1,0 +1,36 @@
+// The tensors of a call that have gradients, by name. Stored keys and values have none.
+import type * as tf from '@tensorflow/tfjs-core';
+import type { KernelCall } from '../contract/kernel';
+
+export interface CallTensors {
+  readonly query: tf.Tensor4D; // [B, Hq, Sq, D]
+  readonly key?: tf.Tensor4D; // [B, Hkv, Skv, D]
+  readonly value?: tf.Tensor4D; // [B, Hkv, Skv, Dv]
+  readonly bias?: tf.Tensor4D; // broadcasts to [B, Hq, Sq, Skv]
+  readonly sinkLogits?: tf.Tensor1D; // [Hq]
+  readonly biasTable?: tf.Tensor2D; // [Hq, R]
+  readonly keyTable?: tf.Tensor3D; // [1 | Hq, R, D]
+  readonly keyTableQuery?: tf.Tensor4D; // [B, Hq, Sq, D]
+  readonly queryTable?: tf.Tensor3D; // [1 | Hq, R, D]
+  readonly valueTable?: tf.Tensor3D; // [1 | Hq, R, Dv]
+}
+
+/** By name; those the call does not have are left out. */
+export function callTensors({ inputs, bias, sinkLogits, relative }: KernelCall): CallTensors {
+  const { key, value } = inputs.stored ? {} : inputs;
+  const tensors = {
+    query: inputs.query,
+    key,
+    value,
+    bias,
+    sinkLogits,
+    biasTable: relative?.bias?.table,
+    keyTable: relative?.keys?.table,
+    keyTableQuery: relative?.keys?.query,
+    queryTable: relative?.queries?.table,
+    valueTable: relative?.values?.table,
+  };
+  return Object.fromEntries(
+    Object.entries(tensors).filter(([, tensor]) => tensor !== undefined),
+  ) as unknown as CallTensors;
+}

@@ -1,0 +1,39 @@
+// One typed wrapper of tfjs's customGrad.
+import * as tf from '@tensorflow/tfjs-core';
+import { cleanTidy } from '../backend/clean-tidy';
+import { UnsupportedError } from '../contract/errors';
+
+/** Why no second-order gradient is given. */
+export const secondOrder = 'it would be silently wrong: tfjs takes saved outputs for constants';
+
+/**
+ * `forward` of the inputs, whose gradient is `backward`. Both run untaped.
+ *
+ * @param constants tensors that `backward` needs beside the inputs: without a gradient, kept until it has run
+ * @param backward the gradient of each input, in their order, from the gradient of the result
+ * @throws UnsupportedError inside a gradient of a gradient
+ */
+export function differentiable<T extends tf.Tensor>(
+  {
+    inputs,
+    constants = [],
+  }: { readonly inputs: readonly tf.Tensor[]; readonly constants?: readonly tf.Tensor[] },
+  forward: (inputs: tf.Tensor[]) => T,
+  backward: (gradient: T, inputs: tf.Tensor[], constants: tf.Tensor[]) => tf.Tensor[],
+): T {
+  if (tf.engine().state.gradientDepth > 1) {
+    throw new UnsupportedError('gradient', 'a gradient of a gradient is not supported', [secondOrder]);
+  }
+  const taped = tf.customGrad((...args) => {
+    const save = args.pop() as unknown as tf.GradSaveFunc; // tfjs passes it as the last argument
+    const tensors = args as tf.Tensor[];
+    const value = forward(tensors);
+    save([...tensors, ...constants]); // after what may throw: nothing else would dispose what is saved
+    return {
+      value,
+      gradFunc: (gradient, saved) =>
+        cleanTidy(() => backward(gradient as T, saved.slice(0, inputs.length), saved.slice(inputs.length))),
+    };
+  });
+  return taped(...inputs) as T;
+}

@@ -1,0 +1,49 @@
+// Attention in one call, without a layer: for teaching and quick use.
+import * as tf from '@tensorflow/tfjs-core';
+import { cleanTidy } from '../backend/clean-tidy';
+import { checkTensor } from '../checks/check-tensor';
+import { composed } from '../composed/composed';
+import { ShapeError } from '../contract/errors';
+import type { AttendOptions } from '../contract/kernel';
+import { attend } from './attend';
+
+const where = 'scaledDotProductAttention';
+
+export type AttentionAndWeights<T extends tf.Tensor3D | tf.Tensor4D> = {
+  readonly output: T; // [B, S, Dv], or [B, H, S, Dv]
+  readonly weights: T; // [B, Sq, Skv], or [B, H, Sq, Skv]
+};
+
+/**
+ * `softmax(Q K^T / sqrt(D)) V` and its weights (Vaswani et al. 2017, 1706.03762). Rows that see no key give zeros.
+ *
+ * @param query [B, Sq, D], or with heads [B, Hq, Sq, D]
+ * @param key [B, Skv, D], or [B, Hkv, Skv, D]
+ * @param value [B, Skv, Dv], or [B, Hkv, Skv, Dv]
+ * @throws ShapeError, ConfigError as `attend` does
+ * @example
+ * const { output, weights } = scaledDotProductAttention(query, key, value, { mask: causal() });
+ */
+export function scaledDotProductAttention<T extends tf.Tensor3D | tf.Tensor4D>(
+  query: T,
+  key: T,
+  value: T,
+  options: Omit<AttendOptions, 'returns'> = {},
+): AttentionAndWeights<T> {
+  if (!(query instanceof tf.Tensor)) throw new ShapeError(where, 'query must be a tensor', { query });
+  return cleanTidy(() => {
+    const withHeads = (name: string, x: tf.Tensor): tf.Tensor4D => {
+      if (query.rank === 4) return x as tf.Tensor4D;
+      checkTensor(where, name, x, ['[B, S, D]', { query, key, value }]);
+      return tf.expandDims(x, 1);
+    };
+    const inputs = {
+      query: withHeads('query', query),
+      key: withHeads('key', key),
+      value: withHeads('value', value),
+    };
+    const { output, weights } = attend(composed(), inputs, { ...options, returns: ['weights'] });
+    const asGiven = (x: tf.Tensor4D) => (query.rank === 4 ? x : tf.squeeze(x, [1])) as T;
+    return { output: asGiven(output), weights: asGiven(weights!) };
+  });
+}

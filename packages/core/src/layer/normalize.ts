@@ -1,0 +1,72 @@
+// Normalization of queries and keys before their products.
+import * as tf from '@tensorflow/tfjs-core';
+import { differentiable } from '../kernel/gradient';
+import { zeroRowsWithoutGradient } from './rows-without-gradient';
+
+/** How queries and keys are normalized, over each head or over all heads of a token. */
+export interface QueryKeyNorm {
+  /**
+   * `rms`: x / sqrt(mean(x²) + ε) · gain (Zhang and Sennrich 2019, 1910.07467).
+   * `layer`: (x - mean) / sqrt(variance + ε) · gain + offset (Ba et al. 2016, 1607.06450).
+   * `l2`: x / sqrt(sum(x²) + ε) (Henry et al. 2020, 2010.04245).
+   */
+  readonly kind: 'rms' | 'layer' | 'l2';
+  /** ε. Default: 1e-6. */
+  readonly epsilon?: number;
+  /** Default: `head`, the D numbers of a head; `all` takes the H * D numbers of a token. */
+  readonly over?: 'head' | 'all';
+}
+
+/**
+ * Along the last axis.
+ *
+ * @param x [..., N]
+ * @param gain [N], for `rms` and `layer`
+ * @param offset [N], for `layer`
+ */
+export function normalize<T extends tf.Tensor>(
+  x: T,
+  norm: QueryKeyNorm,
+  { gain, offset }: { readonly gain?: tf.Tensor | undefined; readonly offset?: tf.Tensor | undefined },
+): T {
+  return tf.tidy(() => {
+    const scaled = differentiable<T>(
+      { inputs: gain ? [x, gain] : [x] },
+      ([y, g]) => {
+        const { normal } = normalOf(y as T, norm);
+        return g ? tf.mul(normal, g) : normal;
+      },
+      (gradient, [y, g]) => {
+        const active = zeroRowsWithoutGradient(y as T, gradient);
+        if (!g) return [normalGradient(gradient, active, norm)];
+        const ofGain = tf.mul(gradient, normalOf(active, norm).normal); // [..., N]
+        return [
+          normalGradient(tf.mul<T>(gradient, g), active, norm),
+          tf.sum(tf.reshape(ofGain, [-1, g.size]), 0),
+        ];
+      },
+    );
+    return offset ? tf.add(scaled, offset) : scaled;
+  });
+}
+
+/** x / size, about its mean where the kind asks for it. */
+function normalOf<T extends tf.Tensor>(
+  x: T,
+  { kind, epsilon = 1e-6 }: QueryKeyNorm,
+): { normal: T; size: tf.Tensor } {
+  const centered: T = kind === 'layer' ? tf.sub(x, tf.mean(x, -1, true)) : x;
+  const squares = tf.square(centered);
+  const mean = kind === 'l2' ? tf.sum(squares, -1, true) : tf.mean(squares, -1, true);
+  const size = tf.sqrt(tf.add(mean, epsilon)); // [..., 1]
+  return { normal: tf.div(centered, size), size };
+}
+
+/** With n the normal: (d - n mean(d n)) / size, the sum for `l2` in place of the mean; about its mean for `layer`. */
+function normalGradient<T extends tf.Tensor>(gradient: T, x: T, norm: QueryKeyNorm): T {
+  const { normal, size } = normalOf(x, norm);
+  const products = tf.mul(gradient, normal);
+  const along = norm.kind === 'l2' ? tf.sum(products, -1, true) : tf.mean(products, -1, true);
+  const ofCentered: T = tf.div(tf.sub(gradient, tf.mul(normal, along)), size);
+  return norm.kind === 'layer' ? tf.sub(ofCentered, tf.mean(ofCentered, -1, true)) : ofCentered;
+}

@@ -1,0 +1,39 @@
+// The linear maps between embeddings and heads.
+import * as tf from '@tensorflow/tfjs-core';
+import { times, timesTransposed, transposedTimes } from '../backend/multiply';
+import { differentiable } from '../kernel/gradient';
+import { zeroRowsWithoutGradient } from './rows-without-gradient';
+
+/**
+ * `x kernel + bias`, as one product of two matrices.
+ *
+ * @param x [B, S, in]
+ * @param kernel [in, out]
+ * @param bias [out]
+ * @returns [B, S, out]
+ */
+export function project(x: tf.Tensor3D, kernel: tf.Tensor, bias?: tf.Tensor): tf.Tensor3D {
+  return tf.tidy(() => {
+    const [B, S, inDim] = x.shape;
+    const outDim = kernel.shape[1]!;
+    const rows = tf.reshape(x, [1, 1, B * S, inDim]);
+    const matrix = tf.reshape(kernel, [1, 1, inDim, outDim]);
+    const product = differentiable(
+      { inputs: [rows, matrix] },
+      ([r, m]) => productOf(r as tf.Tensor4D, m as tf.Tensor4D),
+      (gradient, [r, m]) => productGradient(gradient, r as tf.Tensor4D, m as tf.Tensor4D),
+    );
+    const projected: tf.Tensor3D = tf.reshape(product, [B, S, outDim]);
+    return bias ? tf.add(projected, bias) : projected;
+  });
+}
+
+function productOf(rows: tf.Tensor4D, matrix: tf.Tensor4D): tf.Tensor4D {
+  return rows.size === 0 ? tf.zeros([1, 1, rows.shape[2], matrix.shape[3]]) : times(rows, matrix);
+}
+
+function productGradient(gradient: tf.Tensor4D, rows: tf.Tensor4D, matrix: tf.Tensor4D): tf.Tensor4D[] {
+  if (rows.size === 0) return [tf.zerosLike(rows), tf.zerosLike(matrix)];
+  const active = zeroRowsWithoutGradient(rows, gradient);
+  return [timesTransposed(gradient, matrix), transposedTimes(active, gradient, 1)];
+}
