@@ -29,7 +29,7 @@ export async function readAll(tensors: Tensors): Promise<Numbers> {
   return Object.fromEntries(names.map((name, n) => [name, numbers[n]!]));
 }
 
-/** `read` for tests of backends whose tensors can be read at once, as `readsAtOnce` of core tells. */
+/** `read` for tests of backends whose tensors can be read at once, as `backendTraits` of core tells. */
 export const toHost = (tensor: tf.Tensor) => Float64Array.from(tensor.dataSync());
 
 /** `attend`, with its tensors by name. */

@@ -1,7 +1,7 @@
 // For authors of kernels, and of whatever computes on a backend.
-export { addAll } from './backend/add-all';
 export { cleanTidy } from './backend/clean-tidy';
-export { hasSynchronousRead } from './backend/traits';
+export { addAll } from './backend/device-math';
+export { type BackendTraits, backendTraits, hasSynchronousRead, setBackendTraits } from './backend/traits';
 export {
   addressOnHeap,
   allocateOnHeap,

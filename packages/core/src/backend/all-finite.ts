@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { hasSynchronousRead } from './traits';
+import { backendTraits } from './traits';
 
 /** True where x is known to hold neither NaN nor Infinity; false, too, where reading it would wait for a device. */
 export function allFinite(x: tf.Tensor): boolean {
@@ -13,6 +13,6 @@ export function allBounded(x: tf.Tensor): boolean {
 
 function isKnownFinite(x: tf.Tensor, measure: () => tf.Tensor): boolean {
   if (x.size === 0) return true;
-  if (!hasSynchronousRead()) return false;
+  if (!backendTraits().synchronousRead) return false;
   return tf.tidy(() => Number.isFinite(measure().dataSync()[0]));
 }

@@ -1,9 +1,12 @@
+// Errors inside a tidy: they leave nothing in memory, and say what to do where a backend lacks an operation.
 import * as tf from '@tensorflow/tfjs-core';
-import { explainMissingOp } from './explain-missing-op';
+import { UnsupportedError } from '../contract/errors';
 
 /**
  * `tf.tidy`, which also leaves nothing on the tape of a gradient when `f` throws: what the operations before the error
  * saved for their own gradients would otherwise stay for ever.
+ *
+ * @throws UnsupportedError in place of tfjs's error for an operation that the backend lacks; what `f` throws otherwise
  */
 export function cleanTidy<T extends tf.TensorContainer>(f: () => T): T {
   const { state } = tf.engine();
@@ -14,4 +17,18 @@ export function cleanTidy<T extends tf.TensorContainer>(f: () => T): T {
     for (const { saved } of state.activeTape?.splice(recorded) ?? []) tf.dispose(saved);
     throw explainMissingOp(error);
   }
+}
+
+/** What tfjs throws where a backend lacks an operation, as an error that says what to do; any other error as it is. */
+function explainMissingOp(error: unknown): unknown {
+  const message = (error as Error | undefined)?.message ?? '';
+  const [, op, backend] = /^Kernel '(\w+)' not registered for backend '([^']+)'/.exec(message) ?? [];
+  if (op === undefined || backend === undefined) return error;
+  const { registryFactory } = tf.engine() as unknown as { registryFactory: object };
+  const others = Object.keys(registryFactory).filter((name) => tf.getKernel(op, name));
+  return new UnsupportedError('tfjs', `backend "${backend}" lacks the operation ${op}`, [
+    others.length > 0
+      ? `${others.map((name) => `"${name}"`).join(', ')} has it: tf.setBackend('${others[0]}')`
+      : `no backend that is imported has it: import '@tensorflow/tfjs-backend-wasm' or another`,
+  ]);
 }

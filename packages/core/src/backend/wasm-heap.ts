@@ -1,6 +1,7 @@
 // The heap of tfjs's wasm backend: rows copied without its slice kernel, which copies the whole source at each call.
 import * as tf from '@tensorflow/tfjs-core';
 import { UnsupportedError } from '../contract/errors';
+import { backendTraits } from './traits';
 
 interface WasmModule {
   readonly HEAPU8: Uint8Array;
@@ -18,7 +19,7 @@ interface WasmBackend {
 
 /** True where tensors of the current backend lie on a heap we can read and write. */
 export function hasWasmHeap(): boolean {
-  if (tf.getBackend() !== 'wasm' || !('dataIdMap' in tf.backend())) return false;
+  if (!backendTraits().wasmHeap || !('dataIdMap' in tf.backend())) return false;
   guardAllocations(currentBackend().wasm);
   return true;
 }

@@ -6,8 +6,7 @@ import { type Block, type Join, overBlocks } from './blocks';
 import { accumulate } from './distance-lookup';
 import { attentionGradient, type ResultGradients } from './formula';
 import { type ForwardResult, scatterToKeys } from './forward';
-import type { Differentiable } from './inputs';
-import type { Prepared } from './prepare';
+import type { Differentiable, Prepared } from './prepare';
 
 type Shape4 = [number, number, number, number];
 type Gradients = { readonly [name in keyof Differentiable]?: tf.Tensor4D };

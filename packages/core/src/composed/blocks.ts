@@ -1,7 +1,7 @@
 // Which parts of a call are computed at once. Keys that no row of a block sees are left out of its products.
 import * as tf from '@tensorflow/tfjs-core';
-import { addAll } from '../backend/add-all';
-import { dispatchLimit } from '../backend/dispatch-limit';
+import { addAll } from '../backend/device-math';
+import { backendTraits } from '../backend/traits';
 import { hasWasmHeap } from '../backend/wasm-heap';
 import type { CallSizes } from '../checks/check-inputs';
 import type { MaskPlan, Span } from '../contract/mask';
@@ -69,7 +69,7 @@ export function overBlocks<Prepared>(
 
 function partition({ B, Hq, Hkv, Sq, Skv, D }: CallSizes, plan: MaskPlan) {
   const G = Hq / Hkv;
-  const mostRows = tf.getBackend() === 'webgpu' ? dispatchLimit : Infinity; // of all heads of a block
+  const { maxDispatch: mostRows } = backendTraits(); // of all heads of a block
   const headByHead = hasWasmHeap() && G * Sq >= batchedUpTo.rows && G * Sq * Skv * D > batchedUpTo.products;
   const [batchAtOnce, heads] = headByHead
     ? [1, G]

@@ -1,11 +1,11 @@
 // The kernel made of tfjs operations: runs on every backend, with gradients. The formula is in `formula.ts`.
 import * as tf from '@tensorflow/tfjs-core';
+import { backendTraits } from '../backend/traits';
 import type { AttentionKernel, KernelCall, KernelResult } from '../contract/kernel';
 import { differentiable, secondOrder } from '../kernel/gradient';
 import { backward } from './backward';
 import { type ForwardRequest, type ForwardResult, forward } from './forward';
-import { type Differentiable, differentiableInputs } from './inputs';
-import { prepare } from './prepare';
+import { type Differentiable, differentiableInputs, prepare } from './prepare';
 
 /**
  * Scaled dot-product attention by tfjs operations, on every backend, with gradients (Vaswani et al. 2017, 1706.03762). The
@@ -25,9 +25,9 @@ const kernel: AttentionKernel = {
         'stored keys and values have no gradient: rows written in place would make it silently zero',
       );
     }
-    if (hasHalfFloats()) {
+    if (backendTraits().halfFloats()) {
       reasons.push(
-        'WebGL has floats of 16 bits on this device: too few for scores, and a hidden one is NaN; take "wasm" or "cpu"',
+        'the backend has floats of 16 bits on this device: too few for scores, and a hidden one is NaN; take "wasm" or "cpu"',
       );
     }
     return reasons;
@@ -41,10 +41,6 @@ const kernel: AttentionKernel = {
     return resultOf(forward(prepare(call, inputs), asked));
   },
 };
-
-function hasHalfFloats(): boolean {
-  return tf.getBackend() === 'webgl' && !tf.env().getBool('WEBGL_RENDER_FLOAT32_ENABLED');
-}
 
 function asks({ returns = [] }: KernelCall, name: 'weights' | 'logSumExp'): boolean {
   return returns.includes(name);

@@ -2,7 +2,7 @@
 // index has a number for each pair and no more. There is no flat index, which WebGL knows to 2^24 only, and no scatter,
 // which compares each place with each number there.
 import * as tf from '@tensorflow/tfjs-core';
-import { dispatchLimit } from '../backend/dispatch-limit';
+import { backendTraits } from '../backend/traits';
 import type { Along, PairIndex } from './pair-index';
 
 const oneHotNumbers = 2 ** 20; // at once
@@ -71,7 +71,7 @@ function laidOut({ rows, columns, at }: PairIndex, along: Along) {
 function timesOneHot(y: tf.Tensor3D, at: Int32Array, size: number): tf.Tensor3D {
   const [n, m, inner] = y.shape;
   const thatFit = Math.floor(oneHotNumbers / Math.max(1, inner * size));
-  const atOnce = Math.min(dispatchLimit, Math.max(1, thatFit));
+  const atOnce = Math.min(backendTraits().maxDispatch, Math.max(1, thatFit));
   const parts: tf.Tensor3D[] = [];
   for (let from = 0; from < n; from += atOnce) {
     const count = Math.min(atOnce, n - from);

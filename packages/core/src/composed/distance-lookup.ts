@@ -1,6 +1,6 @@
 // Rows of a table found by the distance of a pair, and the way back: never a tensor of rows x keys x D.
 import * as tf from '@tensorflow/tfjs-core';
-import { hasSynchronousRead } from '../backend/traits';
+import { backendTraits } from '../backend/traits';
 import { floatsOnHeap, hasWasmHeap } from '../backend/wasm-heap';
 import { writeTensor } from '../backend/write-tensor';
 import { accumulateOnDevice, lookupOnDevice } from './device-lookup';
@@ -15,7 +15,7 @@ import type { Along, PairIndex } from './pair-index';
  */
 export function lookup(x: tf.Tensor4D, index: PairIndex, along: Along): tf.Tensor4D {
   const pairs: Shape4 = [Math.max(x.shape[0], index.batch), x.shape[1], index.rows, index.columns];
-  if (!hasSynchronousRead()) return tf.tidy(() => lookupOnDevice(x, index, along));
+  if (!backendTraits().synchronousRead) return tf.tidy(() => lookupOnDevice(x, index, along));
   return onHost(x, pairs, (from, to) => {
     eachRow(pairs, index, { along, entries: x.shape[0] }, ({ pair, cell, perKey, perRow, at }) => {
       for (let j = 0; j < index.columns; j++) {
@@ -41,7 +41,7 @@ export function accumulate(y: tf.Tensor4D, index: PairIndex, along: Along): tf.T
     neither: [b, h, 1, size],
   } as const;
   const shape = [...layouts[along]] as Shape4;
-  if (!hasSynchronousRead()) return tf.tidy(() => accumulateOnDevice(y, index, along));
+  if (!backendTraits().synchronousRead) return tf.tidy(() => accumulateOnDevice(y, index, along));
   return onHost(y, shape, (from, to) => {
     const sums = new Float64Array(to.length); // a far row of a clipped table sums most of a sequence
     eachRow(y.shape, index, { along, entries: b }, ({ pair, cell, perKey, perRow, at }) => {

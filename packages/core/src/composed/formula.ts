@@ -1,8 +1,8 @@
 // softmax(softcap(scale Q K^T) + bias + mask) V for one block, and its gradient (Vaswani et al. 2017, 1706.03762).
 // Where a position method gives tables, their terms stand beside those of queries, keys and values.
 import * as tf from '@tensorflow/tfjs-core';
+import { preciseTanh, zeroWhere } from '../backend/device-math';
 import { timesOverKeys, timesTransposed, transposedTimes } from '../backend/multiply';
-import { preciseTanh } from './precise-tanh';
 import {
   type BlockTables,
   tableOutput,
@@ -10,7 +10,6 @@ import {
   tableProducts,
   tableProductsGradient,
 } from './relative-terms';
-import { zeroWhere } from './zero-where';
 
 /** The tensors of a block. `keys` counts the sink key where there is one. */
 export interface BlockTensors {

@@ -1,16 +1,28 @@
 // The tensors of a call as the blocks use them: scaled, masks as numbers to add, and rows that nobody sees made zero.
 import * as tf from '@tensorflow/tfjs-core';
 import { allFinite } from '../backend/all-finite';
-import { type CallSizes, checkInputs } from '../checks/check-inputs';
+import { zeroWhere } from '../backend/device-math';
+import { type CallSizes, checkInputs, materialized } from '../checks/check-inputs';
 import type { KernelCall } from '../contract/kernel';
 import type { MaskPlan } from '../contract/mask';
 import type { Positions } from '../contract/position';
+import { type CallTensors, callTensors } from '../kernel/call-tensors';
 import type { PreparedTable, PreparedTables } from './block-tables';
 import { lookup } from './distance-lookup';
-import type { Differentiable } from './inputs';
 import { isTrue, withoutMaskedRows } from './masked-rows';
 import { pairIndex } from './pair-index';
-import { zeroWhere } from './zero-where';
+
+/** The tensors of a call, stored keys and values among them. */
+export interface Differentiable extends CallTensors {
+  readonly key: tf.Tensor4D; // [B, Hkv, Skv, D]
+  readonly value: tf.Tensor4D; // [B, Hkv, Skv, Dv]
+}
+
+/** The surrounding tidy disposes what is read. */
+export function differentiableInputs(call: KernelCall): Differentiable {
+  const { stored } = call.inputs;
+  return { ...callTensors(call), ...(stored && materialized('attend', stored)) } as Differentiable;
+}
 
 export interface Prepared {
   readonly sizes: CallSizes;

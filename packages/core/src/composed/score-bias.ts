@@ -3,8 +3,8 @@
 // The sink key is one more key and value of zeros. With learned sinks its logit is the head's. Else, and where a sink is
 // -Infinity, it stands in for rows that see nothing, which would be 0 / 0: its logit is 0 there and -Infinity elsewhere.
 import * as tf from '@tensorflow/tfjs-core';
+import { largestOfRows, representable, zeroWhere } from '../backend/device-math';
 import { fullAxis, sliceBox } from '../backend/slice-box';
-import { hasSynchronousRead } from '../backend/traits';
 import { writeTensor } from '../backend/write-tensor';
 import type { MaskPlan } from '../contract/mask';
 import { eachRowOfPlan } from '../masks/mask-plan';
@@ -12,7 +12,6 @@ import type { PairIndices } from './block-tables';
 import type { Block } from './blocks';
 import { lookup } from './distance-lookup';
 import type { Prepared } from './prepare';
-import { zeroWhere } from './zero-where';
 
 export interface ScoreBias {
   /** Broadcasts to [b, h, rows, keys], or to [b, h, rows, keys + 1] with a sink key; absent where nothing is added. */
@@ -27,7 +26,7 @@ export function scoreBias(call: Prepared, block: Block, indices: PairIndices): S
   const keyCount = block.keys[1] - block.keys[0];
   const terms = keyCount > 0 ? termsOfKeys(call, block, indices) : undefined;
   if (!hasSinkKey(call, block)) return { sinkKey: false, ...(terms && { terms }) };
-  const sink = withinReach(call.sink);
+  const sink = call.sink && representable(call.sink);
   const fullyMaskedRows = call.sinkIsFinite ? undefined : rowsWithoutLogit(sink, terms, keyCount);
   const standIn = fullyMaskedRows && zeroWhere(fullyMaskedRows);
   const logit = sink && standIn ? tf.maximum<tf.Tensor4D>(sink, standIn) : (sink ?? standIn!);
@@ -89,15 +88,10 @@ function biasOf(
   { hidden, indices }: { readonly hidden: tf.Tensor4D | undefined; readonly indices: PairIndices },
 ): tf.Tensor4D | undefined {
   const ofDistance = tables?.bias && cutKeys(lookup(tables.bias.table, indices.bias!, 'neither'), block);
-  const biases = withinReach(sum([bias && cut(bias, block), ofDistance])); // [1 | b, 1 | Hq, 1 | rows, 1 | keys]
+  const total = sum([bias && cut(bias, block), ofDistance]); // [1 | b, 1 | Hq, 1 | rows, 1 | keys]
+  const biases = total && representable(total);
   if (!biases || !hidden || biasIsFinite) return biases;
   return tf.where(tf.equal(hidden, 0), biases, tf.fill([1, 1, 1, 1], -Infinity));
-}
-
-/** On WebGL the largest of numbers below -1e20 is -1e20, and a row of them would have no weights. */
-function withinReach(logits: tf.Tensor4D | undefined): tf.Tensor4D | undefined {
-  if (!logits || tf.getBackend() !== 'webgl') return logits;
-  return tf.where(tf.equal(logits, -Infinity), -Infinity, tf.maximum(logits, -1e19)) as tf.Tensor4D;
 }
 
 /** 1 for rows whose every key, and the sink, is hidden; else 0. */
@@ -109,12 +103,6 @@ function rowsWithoutLogit(
   const none = tf.fill<tf.Rank.R4>([1, 1, 1, 1], keyCount === 0 ? -Infinity : 0);
   const largest = terms ? largestOfRows(terms) : none;
   return tf.cast(tf.equal(sink ? tf.maximum(largest, sink) : largest, -Infinity), 'float32');
-}
-
-/** -Infinity for rows of nothing else: there, too, WebGL gives -1e20. */
-function largestOfRows(terms: tf.Tensor4D): tf.Tensor4D {
-  if (hasSynchronousRead()) return tf.max(terms, 3, true);
-  return zeroWhere(tf.max(tf.cast(tf.notEqual(terms, -Infinity), 'float32'), 3, true));
 }
 
 function withColumn(terms: tf.Tensor4D | undefined, column: tf.Tensor4D, keyCount: number): tf.Tensor4D {
