@@ -1,8 +1,14 @@
+import { readFileSync } from 'node:fs';
 import { defineConfig } from 'tsup';
 
-// Every package builds with this file and its own folder as working directory.
+// Every package builds with this file and its own folder as working directory: one entry for each of its doors.
+const { exports: doors } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+  readonly exports: Readonly<Record<string, { readonly '@polyhead/source'?: string }>>;
+};
+const entry = Object.values(doors).flatMap((door) => door['@polyhead/source'] ?? []);
+
 export default defineConfig({
-  entry: ['src/{index,layer,kernel,cpu,wasm}.ts'], // a kernel for one backend has an entry of its own
+  entry,
   format: 'esm',
   target: 'es2022',
   // tsup sets `baseUrl`, which TypeScript 6 calls deprecated.

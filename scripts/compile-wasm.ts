@@ -1,18 +1,15 @@
-// Compiles the kernels of packages/flash written in AssemblyScript, if they have changed, into a TypeScript file that holds
-// the modules as text, with the layout of the structures they are given. Nothing binary is committed.
+// Compiles the kernels of packages that are written in AssemblyScript, if they have changed: every `assembly/index.ts`
+// becomes the file `compiled.ts` beside its folder, which holds the modules as text, with the layout of the structures
+// they are given. Nothing binary is committed.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-
-const flash = new URL('../packages/flash/', import.meta.url);
-const sources = fileURLToPath(new URL('src/wasm/assembly/', flash));
-const target = fileURLToPath(new URL('src/wasm/compiled.ts', flash));
-const compiler = createRequire(new URL('package.json', flash)).resolve('assemblyscript/bin/asc.js');
+import { readPackages, root } from './packages';
 
 // No runtime and no memory of its own: the module works in the memory it is given.
 const options = ['-O3', '--noAssert', '--runtime', 'stub', '--importMemory', '--enable', 'simd'];
@@ -20,6 +17,16 @@ const builds = { plain: [], relaxed: ['--enable', 'relaxed-simd', '--use', 'RELA
 
 /** Compiles what has changed since the last time. */
 export async function compileWasm(): Promise<void> {
+  const folders = readPackages(['packages']).flatMap(({ path, files }) =>
+    files
+      .filter((file) => /^src\/(.*\/)?assembly\/index\.ts$/.test(file))
+      .map((file) => compileFolder(join(root, path), join(root, path, dirname(file)))),
+  );
+  await Promise.all(folders);
+}
+
+async function compileFolder(home: string, sources: string): Promise<void> {
+  const target = join(dirname(sources), 'compiled.ts');
   const files = readdirSync(sources).map(
     (name) => [name, readFileSync(join(sources, name), 'utf8')] as const,
   );
@@ -28,20 +35,21 @@ export async function compileWasm(): Promise<void> {
     .digest('hex');
   const head = `// Written by scripts/compile-wasm.ts from the files of assembly/: ${stamp}\n`;
   if (existsSync(target) && readFileSync(target, 'utf8').startsWith(head)) return;
-  const folder = mkdtempSync(join(tmpdir(), 'polyhead-wasm-'));
+  const compiler = createRequire(join(home, 'package.json')).resolve('assemblyscript/bin/asc.js');
+  const work = mkdtempSync(join(tmpdir(), 'polyhead-wasm-'));
   try {
     const modules = await Promise.all(
       Object.entries(builds).map(async ([name, extra]) => {
-        const output = join(folder, `${name}.wasm`);
+        const output = join(work, `${name}.wasm`);
         const input = join(sources, 'index.ts');
         await promisify(execFile)(process.execPath, [compiler, input, '-o', output, ...options, ...extra]);
         return `export const ${name} =\n  '${readFileSync(output, 'base64')}';\n`;
       }),
     );
-    const source = files.find(([name]) => name === 'call.ts')![1];
+    const source = files.find(([name]) => name === 'call.ts')?.[1] ?? '';
     writeFileSync(target, `${head}${modules.join('')}${layoutOf(source)}`);
   } finally {
-    rmSync(folder, { recursive: true });
+    rmSync(work, { recursive: true });
   }
 }
 

@@ -4,6 +4,8 @@ import { playwright } from '@vitest/browser-playwright';
 import type { TestProjectInlineConfiguration } from 'vitest/config';
 import { isolation, launchOptions } from '../../apps/bench/src/backends/chromium';
 import { findVulkanDriver } from '../../apps/bench/src/backends/find-chromium';
+import type { Package } from '../package-rules';
+import { readPackages } from '../packages';
 
 interface Device {
   readonly backend: string;
@@ -27,29 +29,42 @@ const devices: { readonly [name: string]: Device } = {
 };
 export const deviceNames = Object.keys(devices);
 
-// What has to hold on every backend: the suites of kernels, layers, positions and caches.
-const ofKernels = ['packages/conformance/src/{composed,cases-devices}.test.ts'];
-const suites = [
-  ...ofKernels,
-  'packages/{multi-head,grouped-query,relative-position}/src/*conformance.test.ts',
-  'packages/kv-cache/src/{decode,padded-decode,cache-model}.test.ts',
-  'packages/flash/src/merge-parts.test.ts',
-  'apps/bench/src/backends/costs.test.ts',
-];
+// Which tests run there follows from their names and from the kinds of packages. Suites (`*conformance.test.ts`) and what
+// is named `*.devices.test.ts` run on each; on those of one backend only, what is named `*.wasm-devices.test.ts`. The suite
+// of a kernel runs where the kernel does, by the doors of its package.
+const packages = readPackages(['packages']);
+const of = (...kinds: readonly string[]) =>
+  packages.filter(({ manifest }) => kinds.includes(manifest.polyhead?.kind ?? ''));
+const suitesIn = (list: readonly Package[]) => list.map(({ path }) => `${path}/src/**/*conformance.test.ts`);
+const others = packages.filter((one) => !of('kernel').includes(one));
+
+/** The backends that a kernel package names its doors after; on `cpu` a page computes what Node does. */
+const namedBackends = new Set(Object.values(devices).map(({ backend }) => backend));
+function runsOn(backend: string, { manifest }: Package): boolean {
+  const doors = Object.keys(manifest.exports ?? {}).map((door) => door.slice('./'.length));
+  const named = doors.filter((door) => namedBackends.has(door));
+  return named.length === 0 || (backend !== 'cpu' && named.includes(backend));
+}
+
+const everywhere = ['{packages,apps}/*/src/**/*.devices.test.ts', ...suitesIn(others)];
 const ofHalfFloats = ['scripts/devices/half-floats.test.ts'];
 const ofPages = ['scripts/devices/page.test.ts'];
-const ofFusedKernels = [
-  'packages/flash/src/conformance.test.ts',
-  'packages/relative-position/src/layer-by-flash.test.ts',
+const ofBackend = (backend: string) => [
+  `packages/*/src/**/*.${backend}-devices.test.ts`,
+  ...suitesIn(of('kernel').filter((one) => runsOn(backend, one))),
 ];
+/** What may depend on how a page is served: kernels, and those of core that a tool holds the suites of. */
+const ofKernels = of('tool')
+  .flatMap(({ path }) => [`${path}/src/**/*.devices.test.ts`])
+  .concat(suitesIn(of('tool')));
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const slow = { testTimeout: 120_000, hookTimeout: 120_000 }; // software in place of a graphics card
 
 function testsOf({ backend, page, halfFloats }: Device): string[] {
   if (halfFloats) return ofHalfFloats;
-  if (page === 'plain') return [...ofKernels, ...ofFusedKernels, ...ofPages];
-  return [...suites, ...(backend === 'wasm' ? ofFusedKernels : []), ...ofPages];
+  if (page === 'plain') return [...ofKernels, ...ofBackend(backend), ...ofPages];
+  return [...everywhere, ...ofBackend(backend), ...(page ? ofPages : [])];
 }
 
 function variablesOf({ backend, page, sample, halfFloats }: Device) {
@@ -69,7 +84,7 @@ function inNode(name: string): TestProjectInlineConfiguration {
     test: {
       ...slow,
       name,
-      include: suites,
+      include: testsOf(devices[name]!),
       setupFiles: [here('./setup-node.ts')],
       env: { ...variablesOf(devices[name]!), ...(driver && { VK_DRIVER_FILES: driver, XDG_RUNTIME_DIR }) },
     },

@@ -1,4 +1,4 @@
-// Known traps of key/value caches; those of cross-attention stand beside this file, J1 is in `decode.test.ts`.
+// Known traps of key/value caches; those of cross-attention stand beside this file, J1 is in `decode.devices.test.ts`.
 import { expectClose, expectSameMemory, memoryNow, numbersOf, toHost } from '@polyhead/conformance';
 import {
   type Attention,
