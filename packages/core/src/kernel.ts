@@ -20,4 +20,5 @@ export { dropoutFactor, dropoutKeeps, dropoutRow } from './kernel/dropout';
 export { differentiable, secondOrder } from './kernel/gradient';
 export { kernelCall } from './kernel/kernel-call';
 export { distancesBetween, positionsOf } from './kernel/token-positions';
-export { compileMask, type MaskGeometry, planOfRows } from './masks/mask-plan';
+export { compileMask, countPairs, type MaskGeometry } from './masks/compile-mask';
+export { planOfSpans } from './masks/mask-plan';

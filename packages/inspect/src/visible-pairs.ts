@@ -1,6 +1,6 @@
 // How many pairs of query and key a call has, counted from its mask and not from a tensor.
 import { ConfigError, type Mask, UnsupportedError } from '@polyhead/core';
-import { compileMask } from '@polyhead/core/kernel';
+import { countPairs } from '@polyhead/core/kernel';
 import { checkNumber, checkSizes, normalizeOptions } from '@polyhead/core/layer';
 
 /** The sizes of a call, and what hides pairs in it. */
@@ -52,7 +52,7 @@ export function visiblePairs(call: PairsCall, heads = 1): number {
   const lengths = asked.lengths ?? [keys]; // one for all: the mask is compiled once
   const queryStart = [asked.queryStart ?? lengths.map((length) => length - queries)].flat();
   checkStarts(where, queryStart, batch);
-  return compileMask(mask, { batch, heads, queries, keys, lengths, queryStart, keyStart: [0] }).pairs;
+  return countPairs(mask, { batch, heads, queries, keys, lengths, queryStart, keyOrder: { start: [0] } });
 }
 
 /** Keys that exist in each batch entry: [B]. */

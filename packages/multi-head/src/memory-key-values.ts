@@ -1,6 +1,6 @@
 // Keys and values that belong to the layer, behind those of the input (PyTorch's bias_k, bias_v and add_zero_attn).
-import type { AttentionKernel, KernelCall, MaskPlan, Span } from '@polyhead/core';
-import { planOfRows } from '@polyhead/core/kernel';
+import type { AttentionKernel, KernelCall, MaskPlan } from '@polyhead/core';
+import { planOfSpans } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
 
 export interface KeyValues {
@@ -32,12 +32,12 @@ function extend(call: KernelCall, memory: KeyValues): KernelCall {
   const { query, stored } = call.inputs;
   const { key, value } = stored ? stored.materialize() : call.inputs;
   const { plan, bias } = call;
-  const [B, Hq] = query.shape;
+  const [B, Hq, Sq] = query.shape;
   const [Skv, M] = [key.shape[2], memory.key.shape[2]];
   return {
     ...call,
     inputs: { query, key: append(key, memory.key), value: append(value, memory.value) },
-    plan: withColumns(plan, { Skv, M, copies: (B / plan.shape[0]) * (Hq / plan.shape[1]) }),
+    plan: withColumns(plan, { Skv, M, rows: B * Hq * Sq }),
     ...(bias && { bias: padColumns(bias, { Skv, M, by: 0 }) }),
   };
 }
@@ -47,22 +47,28 @@ function append(rows: tf.Tensor4D, memory: tf.Tensor4D): tf.Tensor4D {
   return tf.concat([rows, everyEntry], 2);
 }
 
-function withColumns(
-  plan: MaskPlan,
-  { Skv, M, copies }: { Skv: number; M: number; copies: number },
-): MaskPlan {
+/** The plan with columns behind the keys that every row sees. */
+function withColumns(plan: MaskPlan, { Skv, M, rows }: { Skv: number; M: number; rows: number }): MaskPlan {
   const [B, H, queries, width] = plan.shape;
-  const rows = Array.from({ length: B * H * queries }, (_, row) => {
-    const spans = Array.from({ length: width }, (__, n): Span => {
-      const i = (row * width + n) * 2;
-      return [plan.spans[i]!, plan.spans[i + 1]!];
-    });
-    return [...spans.filter(([from, to]) => from < to), [Skv, Skv + M] as Span];
-  });
-  const hasDense = plan.dense.length > 0;
-  const extended = planOfRows([B, H, queries, Skv + M], rows, { copies, hasDense });
+  const spans = new Int32Array(B * H * queries * (width + 1) * 2);
+  for (let row = 0; row < B * H * queries; row++) {
+    const own = plan.spans.subarray(row * width * 2, (row + 1) * width * 2);
+    const first = row * (width + 1) * 2;
+    let n = 0;
+    while (n < own.length && own[n]! < own[n + 1]!) n += 2;
+    spans.set(own.subarray(0, n), first);
+    spans.set([Skv, Skv + M], first + n);
+  }
   const dense = plan.dense.map((mask) => padColumns(tf.cast(mask, 'int32'), { Skv, M, by: 1 }));
-  return { ...extended, dense };
+  const pairs = plan.pairs + rows * M;
+  return planOfSpans({
+    shape: [B, H, queries, width + 1],
+    spans,
+    dense,
+    pairs,
+    full: plan.full,
+    causal: false,
+  });
 }
 
 /** Columns for the memory; a size of 1 that broadcast over the keys is written out first. */

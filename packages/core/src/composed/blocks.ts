@@ -5,7 +5,6 @@ import { backendTraits } from '../backend/traits';
 import { hasWasmHeap } from '../backend/wasm-heap';
 import type { CallSizes } from '../checks/check-inputs';
 import type { MaskPlan, Span } from '../contract/mask';
-import { eachRowOfPlan } from '../masks/mask-plan';
 
 /** Batch entries, query heads and query rows computed at once, and the keys any of them sees. */
 export interface Block {
@@ -53,7 +52,7 @@ export function overBlocks<Prepared>(
   };
   const overRows = (batch: Span) => {
     const parts = rows.map((span) => {
-      const keys = visibleKeys(plan, { batch, rows: span });
+      const keys = plan.visibleKeys({ batch, rows: span });
       return tf.tidy(() => overHeads({ batch, heads: [0, sizes.Hq], rows: span, keys }));
     });
     return joinParts(parts, 2, joins);
@@ -89,21 +88,6 @@ function chunks(count: number, size: number): Span[] {
   const spans: Span[] = [];
   for (let from = 0; from < count; from += size) spans.push([from, Math.min(count, from + size)]);
   return spans.length > 0 ? spans : [[0, 0]];
-}
-
-/** From the first to one past the last key that any row of these sees. */
-function visibleKeys(plan: MaskPlan, part: { readonly batch: Span; readonly rows: Span }): Span {
-  let first = Infinity;
-  let last = 0;
-  eachRowOfPlan(plan, part, (span) => {
-    for (let i = span * 2; i < (span + plan.shape[3]) * 2; i += 2) {
-      const [from, to] = [plan.spans[i]!, plan.spans[i + 1]!];
-      if (from === to) continue;
-      first = Math.min(first, from);
-      last = Math.max(last, to);
-    }
-  });
-  return first < last ? [first, last] : [0, 0];
 }
 
 function joinParts(parts: readonly Parts[], axis: 0 | 1 | 2, joins: Readonly<Record<string, Join>>): Parts {

@@ -1,49 +1,83 @@
-// What a mask is, and what it becomes for one call. The masks themselves stand in `masks/`.
+// What a mask is, and what it becomes for one call. The masks themselves are in `masks/`.
 import type * as tf from '@tensorflow/tfjs-core';
 
 /** Half-open range [from, to). */
 export type Span = readonly [from: number, to: number];
 
 /**
- * Which keys each query row may see, as sorted disjoint spans in token order. Anyone can write one. Intersection and
- * union of spans are spans, so `allOf` and `anyOf` stay exact. Only `dense` needs a tensor; it is and-ed with the spans.
+ * Which keys each query row may see, as spans in token order. Anyone can write one. Intersection and union of spans are
+ * spans, so `allOf` and `anyOf` stay exact. Only `dense` needs a tensor; it is and-ed with the spans.
+ *
+ * The plan of a mask is remembered: asked again, a mask must answer the same.
  */
 export interface Mask {
+  /** Shown in errors. */
   readonly name: string;
-  /** Spans depend on the batch entry. */
+  /** Whether spans depend on the batch entry. */
   readonly perBatch: boolean;
-  /** Spans depend on the query head. */
+  /** Whether spans depend on the query head. */
   readonly perHead: boolean;
-  spans(row: MaskRow): readonly Span[]; // core clips them to the keys that exist
-  readonly dense?: readonly tf.Tensor[]; // the caller's; each broadcasts to [B, Hq, Sq, Skv]
+  /** The keys that a row may see. Bounds are whole numbers or infinite; core sorts, joins and clips the spans. */
+  spans(row: MaskRow): readonly Span[];
+  /** The caller's tensors, bool, or int32 of 0 and 1: each [Sq, Skv], or rank 4 that broadcasts to [B, Hq, Sq, Skv]. */
+  readonly dense?: readonly tf.Tensor[] | undefined;
+  /**
+   * Token order of the first token of a batch entry, where the mask hides all keys before it, as left padding does.
+   * Absent: 0.
+   */
+  start?(b: number): number;
   /** Throws a `ShapeError` where the mask was made for a call of other sizes. */
   check?(call: MaskCall): void;
 }
 
 /** The sizes of the call a mask is used in. */
 export interface MaskCall {
+  /** B */
   readonly batch: number;
+  /** Hq */
   readonly heads: number;
+  /** Sq */
   readonly queries: number;
+  /** Skv */
   readonly keys: number;
 }
 
-/** The query row that a mask is asked about. */
+/** The query row whose keys a mask gives. */
 export interface MaskRow {
+  /** Batch entry. */
   readonly b: number;
+  /** Query head. */
   readonly h: number;
-  readonly index: number; // row within this call
-  readonly query: number; // its token order; negative when there are more queries than keys
-  readonly end: number; // one past the last key's token order
+  /** Row within this call. */
+  readonly index: number;
+  /** Token order of the row; negative where there are more queries than keys. */
+  readonly query: number;
+  /** Token order of the entry's first token: 0, or what left padding leaves out. Masks that count tokens count from it. */
+  readonly start: number;
+  /** One past the last key's token order. */
+  readonly end: number;
 }
 
-/** A mask compiled for one call. Host memory; size-1 axes broadcast. Most masks have width 1: one span a row. */
+/** A mask compiled for one call. Host memory; axes of size 1 broadcast. Most plans have width 1: one span a row. */
 export interface MaskPlan {
+  /** [1 | B, 1 | Hq, Sq, width] */
   readonly shape: readonly [batch: number, heads: number, rows: number, width: number];
-  readonly spans: Int32Array; // [...shape, 2], key columns; empty spans have from = to
-  readonly full: boolean; // every pair visible, nothing dense
+  /** Visible key columns, [...shape, 2]: sorted and disjoint; empty spans have from = to and come last. */
+  readonly spans: Int32Array;
+  /** Every pair is visible, and nothing is dense. */
+  readonly full: boolean;
+  /**
+   * Each row sees exactly the keys whose token order is at most its own (`KernelCall.order`; of stored rows those that
+   * count), and nothing is dense. `causal()` gives it, and what means the same: no mask for one query at the last key.
+   */
+  readonly causal: boolean;
+  /**
+   * And-ed with the spans: bool, or int32 where all but 0 is visible; each broadcasts to [B, Hq, Sq, Skv]. Rows of many
+   * spans become one of these, and their spans one from the first key to the last.
+   */
   readonly dense: readonly tf.Tensor4D[];
-  /** Visible pairs over the whole call; an upper bound when `dense` is not empty. */
+  /** Visible pairs over the whole call; an upper bound where the caller's tensors hide some. */
   readonly pairs: number;
-  tile(b: number, h: number, rows: Span, columns: Span): 'empty' | 'full' | 'partial';
+  /** From the first to one past the last key column that any of these query rows sees, in any head; [0, 0] if none. */
+  visibleKeys(part: { readonly batch: Span; readonly rows: Span }): Span;
 }

@@ -1,6 +1,6 @@
-import { checkMask } from '../checks/check-mask';
+import { checkMask, visibleSpans } from '../checks/check-mask';
 import type { Mask, Span } from '../contract/mask';
-import { intersectSpans, normalizeSpans } from './spans';
+import { intersectSpans } from './spans';
 
 /** Pairs that every mask lets through. Without masks: all pairs. */
 export function allOf(...masks: readonly Mask[]): Mask {
@@ -12,8 +12,8 @@ export function allOf(...masks: readonly Mask[]): Mask {
     perHead: masks.some((mask) => mask.perHead),
     spans(row) {
       const all: Span = [-Infinity, row.end];
-      return masks.reduce<Span[]>(
-        (visible, mask) => intersectSpans(visible, normalizeSpans(mask.spans(row), all)),
+      return masks.reduce<readonly Span[]>(
+        (visible, mask) => intersectSpans(visible, visibleSpans(mask, row, all)),
         [all],
       );
     },

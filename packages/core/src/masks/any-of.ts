@@ -1,7 +1,7 @@
-import { checkMask } from '../checks/check-mask';
+import { checkMask, visibleSpans } from '../checks/check-mask';
 import { ConfigError } from '../contract/errors';
-import type { Mask } from '../contract/mask';
-import { normalizeSpans } from './spans';
+import type { Mask, Span } from '../contract/mask';
+import { uniteSpans } from './spans';
 
 /**
  * Pairs that at least one mask lets through. Without masks: none.
@@ -20,11 +20,13 @@ export function anyOf(...masks: readonly Mask[]): Mask {
     name: `anyOf(${masks.map((mask) => mask.name).join(', ')})`,
     perBatch: masks.some((mask) => mask.perBatch),
     perHead: masks.some((mask) => mask.perHead),
-    spans: (row) =>
-      normalizeSpans(
-        masks.flatMap((mask) => mask.spans(row)),
-        [-Infinity, row.end],
-      ),
+    spans(row) {
+      const all: Span = [-Infinity, row.end];
+      return masks.reduce<readonly Span[]>(
+        (visible, mask) => uniteSpans(visible, visibleSpans(mask, row, all)),
+        [],
+      );
+    },
     check(call) {
       for (const mask of masks) mask.check?.(call);
     },

@@ -5,9 +5,9 @@ import { allOf } from './all-of';
 import { anyOf } from './any-of';
 import { causal } from './causal';
 import { chunks } from './chunks';
+import { compileMask } from './compile-mask';
 import { globalTokens } from './global-tokens';
 import { leftPadding } from './left-padding';
-import { compileMask } from './mask-plan';
 import { predicate } from './predicate';
 import { prefix } from './prefix';
 import { segments } from './segments';
@@ -89,7 +89,7 @@ describe('trees of allOf and anyOf', () => {
           queries,
           keys,
           queryStart: [start],
-          keyStart: [0],
+          keyOrder: { start: [0] },
           lengths: [keys],
         };
         const plan = compileMask(mask, geometry);

@@ -4,6 +4,7 @@ import { allOf } from './all-of';
 import { anyOf } from './any-of';
 import { causal } from './causal';
 import { chunks } from './chunks';
+import { compileMask } from './compile-mask';
 import { dense } from './dense';
 import { globalTokens } from './global-tokens';
 import { leftPadding } from './left-padding';
@@ -15,6 +16,7 @@ import { validLengths } from './valid-lengths';
 
 describe('masks refuse', () => {
   const call = { batch: 2, heads: 3, queries: 4, keys: 5 };
+  const geometry = { ...call, queryStart: [1], keyOrder: { start: [0] }, lengths: [5] };
   it.each([
     ['lengths that are no counts', () => validLengths([1.5]), /lengths must be a list of whole numbers/],
     ['negative padding', () => leftPadding([-1]), /counts must be a list of whole numbers/],
@@ -56,11 +58,19 @@ describe('masks refuse', () => {
     ['a function among masks', () => anyOf(causal as never), /must be a Mask, such as causal\(\)/],
     ['a dense mask that is no tensor', () => dense([[1, 0]] as never), /mask must be a tensor/],
     ['a float tensor', () => dense(tf.ones([2, 2])), /are a `bias`/],
-    ['rank 3', () => dense(tf.ones([2, 2, 2], 'bool')), /mask must be \[Sq, Skv\], or rank 4/],
-    ['a tensor of another shape', () => dense(tf.ones([5, 4], 'bool')).check?.(call), /mask must broadcast/],
+    [
+      'rank 3',
+      () => dense(tf.ones([2, 2, 2], 'bool')),
+      /rank 3 could mean two things: tf\.expandDims\(mask, 1\)/,
+    ],
+    [
+      'a tensor of another shape',
+      () => compileMask(dense(tf.ones([5, 4], 'bool')), geometry),
+      /mask must broadcast/,
+    ],
     [
       'a rank-4 tensor of other heads',
-      () => dense(tf.ones([1, 2, 1, 5], 'bool')).check?.(call),
+      () => compileMask(dense(tf.ones([1, 2, 1, 5], 'bool')), geometry),
       /must broadcast/,
     ],
     ['or-ing a tensor', () => anyOf(causal(), dense(tf.ones([4, 5], 'bool'))), /tf\.logicalOr/],

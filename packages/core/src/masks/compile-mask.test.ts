@@ -5,10 +5,10 @@ import { allOf } from './all-of';
 import { anyOf } from './any-of';
 import { causal } from './causal';
 import { chunks } from './chunks';
+import { compileMask, countPairs, type MaskGeometry } from './compile-mask';
 import { dense } from './dense';
 import { globalTokens } from './global-tokens';
 import { leftPadding } from './left-padding';
-import { compileMask, type MaskGeometry } from './mask-plan';
 import { predicate } from './predicate';
 import { prefix } from './prefix';
 import { segments } from './segments';
@@ -69,7 +69,15 @@ const everyKind: readonly (readonly [string, Mask, Rule])[] = [
 ];
 
 function geometry(queries: number, keys: number, queryStart = keys - queries): MaskGeometry {
-  return { batch: 2, heads: 3, queries, keys, queryStart: [queryStart], keyStart: [0], lengths: [keys] };
+  return {
+    batch: 2,
+    heads: 3,
+    queries,
+    keys,
+    queryStart: [queryStart],
+    keyOrder: { start: [0] },
+    lengths: [keys],
+  };
 }
 
 /** Whether the plan shows a pair. */
@@ -112,27 +120,64 @@ describe('compileMask', () => {
     }
   });
 
-  it.each(everyKind)('knows which tiles of %s are empty, full or partial', (_name, mask, rule) => {
+  it.each(everyKind)('knows from where to where rows of %s see keys', (_name, mask, rule) => {
     const plan = compileMask(mask, geometry(5, 6));
     for (const rows of [
       [0, 2],
       [2, 5],
       [4, 5],
+      [0, 5],
+      [3, 3],
     ] as Span[]) {
-      for (const columns of [
-        [0, 3],
-        [1, 2],
-        [3, 6],
-      ] as Span[]) {
-        let visible = 0;
-        for (let i = rows[0]; i < rows[1]; i++) {
-          for (let j = columns[0]; j < columns[1]; j++) visible += Number(rule(1, 2, i + 1, j));
-        }
-        const area = (rows[1] - rows[0]) * (columns[1] - columns[0]);
-        const partial = visible === area ? 'full' : 'partial';
-        expect(plan.tile(1, 2, rows, columns)).toBe(visible === 0 ? 'empty' : partial);
+      const seen = pairs(5, 6).filter(
+        ([b, h, i, j]) => b === 1 && i >= rows[0] && i < rows[1] && rule(b, h, i + 1, j),
+      );
+      const keys = seen.map(([, , , j]) => j);
+      const hull = keys.length > 0 ? [Math.min(...keys), Math.max(...keys) + 1] : [0, 0];
+      expect(plan.visibleKeys({ batch: [1, 2], rows })).toEqual(hull);
+    }
+  });
+
+  it.each(everyKind)('says whether %s is causal', (_name, mask, rule) => {
+    for (const [queries, keys] of shapes) {
+      for (const start of [keys - queries, 0]) {
+        const plan = compileMask(mask, geometry(queries, keys, start));
+        const isCausal = pairs(queries, keys).every(
+          ([b, h, i, j]) => rule(b, h, start + i, j) === j <= start + i,
+        );
+        expect(plan.causal, `${queries} x ${keys} from ${start}`).toBe(isCausal);
       }
     }
+  });
+
+  it.each([
+    ['behind a window of keys', { queryStart: [10], keyOrder: { start: [7] } }],
+    ['of unequal lengths', { queryStart: [1, 3], lengths: [2, 4] }],
+    ['where an entry is empty', { queryStart: [-1, 3], lengths: [0, 4] }],
+    ['where tokens are missing', { queryStart: [9], keyOrder: { each: Int32Array.of(0, 1, 7, 9) } }],
+  ])('knows causal() %s, and what means the same', (_name, parts) => {
+    const call = { ...geometry(1, 4), ...parts };
+    expect(compileMask(causal(), call).causal).toBe(true);
+    expect(compileMask(undefined, call).causal).toBe(true); // the query is at the last key
+    expect(compileMask(slidingWindow({ left: 1 }), call).causal).toBe(false);
+    expect(compileMask(undefined, { ...call, queryStart: [2] }).causal).toBe(false);
+  });
+
+  it('counts pairs without a plan', () => {
+    const mask = allOf(causal(), segments(packed));
+    expect(countPairs(mask, geometry(4, 6))).toBe(compileMask(mask, geometry(4, 6)).pairs);
+    expect(countPairs(undefined, geometry(4, 6))).toBe(2 * 3 * 4 * 6);
+  });
+
+  it('gives calls without queries, keys or a batch', () => {
+    for (const mask of [undefined, causal(), packed && segments(packed)]) {
+      expect(compileMask(mask, geometry(0, 4)).pairs).toBe(0);
+      expect([...compileMask(mask, geometry(2, 0)).spans]).toEqual(
+        mask === undefined || mask.name === 'causal' ? [0, 0, 0, 0] : new Array(8).fill(0),
+      );
+    }
+    const nobody = { ...geometry(2, 4), batch: 0 };
+    expect(compileMask(causal(), nobody)).toMatchObject({ shape: [0, 1, 2, 1], pairs: 0 });
   });
 
   it('takes one valid length for each query row', () => {
@@ -181,7 +226,7 @@ describe('compileMask', () => {
   });
 
   it('counts columns from the first key that is kept', () => {
-    const ring = { ...geometry(1, 4), queryStart: [10], keyStart: [7], lengths: [4] };
+    const ring = { ...geometry(1, 4), queryStart: [10], keyOrder: { start: [7] }, lengths: [4] };
     expect([...compileMask(slidingWindow({ left: 1, right: 0 }), ring).spans]).toEqual([2, 4]);
   });
 
@@ -210,6 +255,6 @@ describe('compileMask', () => {
     const plan = compileMask(allOf(causal(), dense(tf.ones([3, 3], 'bool'))), geometry(3, 3));
     expect(plan.full).toBe(false);
     expect(plan.dense.map((mask) => mask.shape)).toEqual([[1, 1, 3, 3]]);
-    expect(plan.tile(0, 0, [1, 2], [0, 1])).toBe('partial'); // what the tensor hides is not known
+    expect(plan.causal).toBe(false);
   });
 });

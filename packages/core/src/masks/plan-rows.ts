@@ -1,0 +1,108 @@
+// Rows of spans, written one after another into arrays that a kernel reads.
+import { ShapeError } from '../contract/errors';
+import type { Span } from '../contract/mask';
+
+// Measured: a kernel tests each span of a row for each tile of keys. From here on a tensor of pairs costs less.
+const mostSpans = 8;
+const mostRows = 2 ** 27; // 1 GiB of spans
+
+export interface WrittenRows {
+  readonly width: number;
+  /** [rows, width, 2]; with pairs one span a row, from its first key to its last. */
+  readonly spans: Int32Array;
+  /** [rows, keys] of 0 and 1, where some row has many spans. */
+  readonly pairs?: Uint8Array;
+  readonly visible: number;
+}
+
+/**
+ * Takes rows in order. Spans stay spans while each row has few of them. At the first row of many, all that was written
+ * becomes one byte for each pair: never much more than the mask as a tensor.
+ */
+export class PlanRows {
+  readonly #rows: number;
+  readonly #keys: number;
+  #width = 1;
+  #spans: Int32Array;
+  #pairs: Uint8Array | undefined;
+  #written = 0;
+  #visible = 0;
+
+  /** @throws ShapeError where they do not fit into memory */
+  constructor(rows: number, keys: number) {
+    if (rows > mostRows) tooLarge(rows, keys);
+    this.#rows = rows;
+    this.#keys = keys;
+    this.#spans = this.#allocate(Int32Array, rows * 2);
+  }
+
+  /**
+   * Writes the next row.
+   *
+   * @param spans sorted and disjoint
+   * @param first what is column 0 in their numbers
+   */
+  add(spans: readonly Span[], first: number): void {
+    if (!this.#pairs && spans.length > this.#width) this.#widen(spans.length);
+    for (const span of spans) this.#visible += span[1] - span[0];
+    const at = this.#written * this.#width * 2;
+    if (!this.#pairs) {
+      for (let n = 0; n < spans.length; n++)
+        this.#write(at + n * 2, spans[n]![0] - first, spans[n]![1] - first);
+    } else if (spans.length > 0) {
+      for (const span of spans) this.#show(this.#written, span[0] - first, span[1] - first);
+      this.#write(at, spans[0]![0] - first, spans.at(-1)![1] - first);
+    }
+    this.#written++;
+  }
+
+  finish(): WrittenRows {
+    const [width, spans, visible] = [this.#width, this.#spans, this.#visible];
+    return { width, spans, visible, ...(this.#pairs && { pairs: this.#pairs }) };
+  }
+
+  #write(at: number, from: number, to: number): void {
+    this.#spans[at] = from;
+    this.#spans[at + 1] = to;
+  }
+
+  #show(row: number, from: number, to: number): void {
+    this.#pairs!.fill(1, row * this.#keys + from, row * this.#keys + to);
+  }
+
+  #widen(count: number): void {
+    const [spans, width] = [this.#spans, this.#width];
+    if (count > mostSpans) this.#pairs = this.#allocate(Uint8Array, this.#rows * this.#keys);
+    this.#width = this.#pairs ? 1 : count;
+    this.#spans = this.#allocate(Int32Array, this.#rows * this.#width * 2);
+    for (let row = 0; row < this.#written; row++) {
+      const written = spans.subarray(row * width * 2, (row + 1) * width * 2);
+      if (this.#pairs) this.#showAll(row, written);
+      else this.#spans.set(written, row * this.#width * 2);
+    }
+  }
+
+  #showAll(row: number, spans: Int32Array): void {
+    let to = 0;
+    for (let n = 0; n < spans.length && spans[n]! < spans[n + 1]!; n += 2) {
+      to = spans[n + 1]!;
+      this.#show(row, spans[n]!, to);
+    }
+    if (to > 0) this.#write(row * 2, spans[0]!, to);
+  }
+
+  #allocate<T extends Int32Array | Uint8Array>(type: new (length: number) => T, length: number): T {
+    try {
+      return new type(length);
+    } catch {
+      return tooLarge(this.#rows, this.#keys); // a RangeError, which would not say of what
+    }
+  }
+}
+
+function tooLarge(rows: number, keys: number): never {
+  throw new ShapeError('attend', 'the mask of so many rows and keys does not fit into memory', {
+    'rows of the mask': rows,
+    keys,
+  });
+}
