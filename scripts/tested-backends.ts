@@ -1,4 +1,4 @@
-import { findTensorFlow } from '../apps/bench/src/backend-tensorflow';
+import { findTensorFlow } from '../apps/bench/src/backends/backend-tensorflow';
 import { findChromium, findVulkanDriver } from '../apps/bench/src/backends/find-chromium';
 import { deviceNames } from './devices/projects';
 

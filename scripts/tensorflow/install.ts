@@ -10,7 +10,7 @@ import {
   findTensorFlow,
   tensorFlowFolder,
   unsupportedPlatform,
-} from '../../apps/bench/src/backend-tensorflow';
+} from '../../apps/bench/src/backends/backend-tensorflow';
 import { buildAddon, packageFolder } from './addon';
 import { check } from './check';
 import { type Kind, libraryFolder, provideLibrary } from './library';

@@ -1,5 +1,5 @@
-import { runCommandLine } from './command-line';
-import { processOutlet } from './outlet';
+import { runCommandLine } from './command-line/command-line';
+import { processOutlet } from './command-line/outlet';
 
 // `bench | head` closes the pipe early: that is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));

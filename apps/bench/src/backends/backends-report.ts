@@ -1,6 +1,6 @@
 // The rows as a table, and the backends that do not run with their reasons.
-import { threeDigits } from '../format-number';
-import { alignColumns } from '../table';
+import { threeDigits } from '../print/format-number';
+import { alignColumns } from '../print/table';
 import type { BackendRow } from './row';
 
 const head = [

@@ -6,10 +6,10 @@ import { flash } from '@polyhead/flash';
 import { StaticCache } from '@polyhead/kv-cache';
 import { MultiHeadAttention } from '@polyhead/multi-head';
 import * as tf from '@tensorflow/tfjs-core';
-import { evenlySpread } from '../evenly-spread';
-import { quantile } from '../quantile';
-import { allowedError, relativeError } from '../relative-error';
-import { sampleLayer } from '../sampled-layer';
+import { evenlySpread } from '../measure/evenly-spread';
+import { quantile } from '../measure/quantile';
+import { allowedError, relativeError } from '../measure/relative-error';
+import { sampleLayer } from '../oracle/sampled-layer';
 
 /** Of a causal layer 512 wide with 8 heads. Times in milliseconds; medians, but for the first. */
 export interface Costs {

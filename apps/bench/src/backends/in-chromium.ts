@@ -1,6 +1,6 @@
 // A browser's backends, measured in Chromium without a screen, in a page that is isolated and in one that is not.
 import { chromium } from 'playwright';
-import { firstLine } from '../errors';
+import { firstLine } from '../command-line/errors';
 import { launchOptions } from './chromium';
 import type { CostOptions } from './costs';
 import { findChromium } from './find-chromium';

@@ -1,8 +1,8 @@
 // The backends of Node, one after another.
 import * as tf from '@tensorflow/tfjs-core';
-import { startBackend } from '../backend';
-import { backendNames } from '../backend-name';
-import { firstLine } from '../errors';
+import { firstLine } from '../command-line/errors';
+import { startBackend } from './backend';
+import { backendNames } from './backend-name';
 import { type CostOptions, measureCosts } from './costs';
 import type { BackendRow } from './row';
 import { startWebGPU } from './webgpu-in-node';

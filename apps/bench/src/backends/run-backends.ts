@@ -1,7 +1,7 @@
 // `bench backends`: which backends run on this machine, and what a layer costs on each.
 import { writeFileSync } from 'node:fs';
-import { readEnvironment } from '../environment';
-import type { Outlet } from '../outlet';
+import type { Outlet } from '../command-line/outlet';
+import { readEnvironment } from '../measure/environment';
 import { backendLines, costLegend } from './backends-report';
 import { measureInChromium } from './in-chromium';
 import { measureInNode } from './in-node';

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import * as tf from '@tensorflow/tfjs-core';
 import { create, globals } from 'webgpu';
-import { firstLine } from '../errors';
+import { firstLine } from '../command-line/errors';
 import { findVulkanDriver } from './find-chromium';
 
 /** Starts the backend and makes it the current one, or says why not. */

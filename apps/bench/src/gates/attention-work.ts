@@ -1,5 +1,5 @@
 // What all contestants of a contest compute, and how much that is.
-import { noise } from '../noise';
+import { noise } from '../measure/noise';
 
 /** Attention of one sequence in float32, from heads that are projected already. */
 export interface AttentionWork {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { allowedError } from '../relative-error';
+import { allowedError } from '../measure/relative-error';
 import { openArena } from './arena';
 import type { AttentionWork } from './attention-work';
 import { polyheadKernels } from './peers/polyhead';

@@ -1,7 +1,7 @@
 // Whether a contestant computes what it should: a wrong answer is not timed.
 import { attentionOracle } from '@polyhead/conformance/oracle';
-import { evenlySpread } from '../evenly-spread';
-import { relativeError } from '../relative-error';
+import { evenlySpread } from '../measure/evenly-spread';
+import { relativeError } from '../measure/relative-error';
 import type { AttentionInputs, AttentionWork } from './attention-work';
 
 /** Largest difference to what is right, as a share of the largest number. */

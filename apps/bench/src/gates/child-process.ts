@@ -5,8 +5,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { firstLine } from '../command-line/errors';
 import type { Arena } from './arena';
-import { type Contestant, type Entry, reasonOf, type Turn } from './contestant';
+import type { Contestant, Entry, Turn } from './contestant';
 
 /**
  * The program reads `JobOfChild` from its last argument and the numbers from files, and says `Greeting`. Then it answers
@@ -67,7 +68,7 @@ export async function enterProgram(
     );
   } catch (error) {
     await leave();
-    return [{ peer, reason: reasonOf(error) }];
+    return [{ peer, reason: firstLine(error) }];
   }
 }
 

@@ -1,8 +1,9 @@
 // Contestants of one work, checked and then timed in turn.
 import { setTimeout } from 'node:timers/promises';
-import { allowedError } from '../relative-error';
-import { takeTurns } from '../take-turns';
-import { type Absence, type Contestant, type Entry, isAbsent, reasonOf, type Turn } from './contestant';
+import { firstLine } from '../command-line/errors';
+import { allowedError } from '../measure/relative-error';
+import { takeTurns } from '../measure/take-turns';
+import { type Absence, type Contestant, type Entry, isAbsent, type Turn } from './contestant';
 import type { Gate } from './gate';
 
 export interface Contest {
@@ -80,7 +81,7 @@ async function checkAll(contestants: readonly Contestant[]) {
       if (error <= allowedError) right.push(contestant);
       else wrong.push({ contestant, error });
     } catch (failure) {
-      failed.push({ peer, op, reason: `it fails: ${reasonOf(failure)}` });
+      failed.push({ peer, op, reason: `it fails: ${firstLine(failure)}` });
     }
   }
   return { right, wrong, failed };

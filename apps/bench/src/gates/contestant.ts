@@ -45,8 +45,3 @@ export async function timed<T>(
   const { user, system } = process.cpuUsage(before);
   return { turn: { ms, cpuMs: (user + system) / 1000 }, result };
 }
-
-/** The first line of what went wrong. */
-export function reasonOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).split('\n')[0]!;
-}

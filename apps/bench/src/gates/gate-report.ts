@@ -1,7 +1,7 @@
 // The results of `bench gates` as lines that a person reads.
 
-import { percent } from '../format-number';
-import { alignWithin } from '../table';
+import { percent } from '../print/format-number';
+import { alignWithin } from '../print/table';
 import type { Outcome } from './contest';
 import type { Absence, Turn } from './contestant';
 import { showBound, showRatio } from './gate';

@@ -1,5 +1,5 @@
 // What a contest says of each promise, and of every peer that nothing was promised about.
-import { quantile } from '../quantile';
+import { quantile } from '../measure/quantile';
 import type { Contest, Outcome, Timing } from './contest';
 import type { Contestant, Turn } from './contestant';
 import { type Gate, type Measure, ratioOf, reaches, type Verdict } from './gate';

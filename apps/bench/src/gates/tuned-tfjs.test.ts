@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { expect, it } from 'vitest';
-import { allowedError } from '../relative-error';
+import { allowedError } from '../measure/relative-error';
 import { openArena } from './arena';
 import { batchedStep, causalBias, splitHeads, splitStep, tunedHeads } from './tuned-tfjs';
 

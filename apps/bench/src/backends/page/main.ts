@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { getThreadsCount } from '@tensorflow/tfjs-backend-wasm';
 import '@tensorflow/tfjs-backend-webgpu';
-import { firstLine } from '../../errors';
+import { firstLine } from '../../command-line/errors';
 import { measureCosts } from '../costs';
 import type { BackendRow } from '../row';
 import { nameWasmFiles } from './wasm-files';

@@ -1,6 +1,7 @@
 // onnxruntime as a contestant: its native build for Node, and its WebAssembly build.
+import { firstLine } from '../../command-line/errors';
 import type { Arena, Enter } from '../arena';
-import { type Contestant, type Entry, reasonOf, timed } from '../contestant';
+import { type Contestant, type Entry, timed } from '../contestant';
 import { type OnnxAttention, type OnnxOp, onnxOps } from '../onnx-attention';
 import { onnxModel } from '../onnx-model';
 
@@ -25,7 +26,7 @@ function enterRuntime(peer: string, load: (threads: number) => Promise<Omit<Buil
     try {
       build = { peer, ...(await load(arena.threads)) };
     } catch (error) {
-      return [{ peer, reason: reasonOf(error) }];
+      return [{ peer, reason: firstLine(error) }];
     }
     const able = build.ops.flatMap((op) => onnxOps[op](arena.work, arena.inputs) ?? []);
     return Promise.all(able.map((op) => openSession(build, op, arena)));
@@ -79,6 +80,6 @@ async function openSession(build: Build, op: OnnxAttention, { threads, check }: 
     };
     return contestant;
   } catch (error) {
-    return { ...names, reason: `it fails: ${reasonOf(error)}` };
+    return { ...names, reason: `it fails: ${firstLine(error)}` };
   }
 }

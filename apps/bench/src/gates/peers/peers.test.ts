@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { allowedError } from '../../relative-error';
+import { allowedError } from '../../measure/relative-error';
 import { type Enter, openArena } from '../arena';
 import type { AttentionWork } from '../attention-work';
 import { isAbsent } from '../contestant';

@@ -1,7 +1,7 @@
 // `composed` on the backend `tensorflow`, driven by child-process.ts.
 import { attend, causal, composed } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs';
-import { chooseBackend } from '../../backend';
+import { chooseBackend } from '../../backends/backend';
 import { readJob, serve } from '../child-program';
 import { tensorsOf } from '../head-tensors';
 import { gradientsOf } from '../tuned-tfjs';

@@ -1,0 +1,124 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { findTensorFlow } from '../backends/backend-tensorflow';
+import { runCommandLine } from './command-line';
+
+async function run(...args: string[]) {
+  const written = { out: '', error: '' };
+  const code = await runCommandLine(args, {
+    terminal: { width: 80, color: false },
+    progress: { stage: () => {}, advance: () => {}, clear: () => {} },
+    print: (lines) => {
+      written.out += lines.join('\n');
+    },
+    printError: (text) => {
+      written.error += text;
+    },
+  });
+  return { code, ...written };
+}
+
+describe('runCommandLine', () => {
+  it('explains itself', async () => {
+    const { code, out } = await run('--help');
+    expect(code).toBe(0);
+    for (const word of ['--backend', '--quick', '--json', 'attention', 'plan', 'backends', 'gates'])
+      expect(out).toContain(word);
+    for (const word of ['--variant', '--cache', '--shape', '--tokens', '--batch', '--position'])
+      expect(out).toContain(word);
+  });
+
+  it.each([
+    [['--backend', 'nonsense'], 'Allowed choices are tensorflow, wasm, cpu'],
+    [['attention', 'a whale', '--layer', '3'], 'Allowed choices are 1, 2'],
+    [['attention', 'a whale', '--quick'], '--layer <number>'],
+    [['--quick', 'attention', 'a whale'], '--quick goes after attention'],
+    [['--quick', 'plan', 'bert-base'], '--quick goes after plan'],
+    [['--json', 'gates.json', 'gates'], '--json goes after gates'],
+    [['gates', '--only', 'quantum'], 'no work is named so; there are:'],
+    [['backends', '--json', 'no/such/folder/file.json'], 'there is no folder'],
+    [['gates', '--threads', '0'], 'Allowed are whole numbers from 1 to'],
+    [['gates', '--json', 'no/such/folder/file.json'], 'there is no folder'],
+    [
+      ['--variant', 'grouped-8,gqa'],
+      'Allowed choices are multi-head, grouped-8, grouped-6, grouped-4, multi-query',
+    ],
+    [['--cache', 'ring'], 'Allowed choices are growing, static'],
+    [['--shape', 'gpt-4'], 'Allowed choices are gpt-2, llama-2-7b'],
+    [['--tokens', '0'], 'Allowed are whole numbers from 32 to 4,096'],
+    [['--batch', '2'], 'Allowed choices are 1, 4'],
+    [
+      ['--position', 'rotary,rope'],
+      'Allowed choices are rotary, alibi, t5, shaw, bertRelative, transformerXL, deberta',
+    ],
+    [['--position', 'rotary', '--tokens', '64'], '--position is a comparison of its own'],
+    [
+      ['--shape', 'gpt-2', '--variant', 'grouped-8'],
+      'choose from multi-head, grouped-6, grouped-4, multi-query',
+    ],
+    [
+      ['--tokens', '4096', '--batch', '4', '--shape', 'llama-2-7b', '--backend', 'wasm'],
+      'choose fewer of --tokens',
+    ],
+    [['plan'], 'give a model, the path of a config.json, or --embed-dim and --heads'],
+    [['plan', 'bert-tiny'], 'models: BERT-base, BERT-large'],
+    [['plan', '--heads', '-3'], 'Allowed are whole numbers from 1 to 1,048,576'],
+    [['plan', '--context', '1e9'], 'Allowed are whole numbers from 1 to 1,073,741,824'],
+    [['plan', 'bert-base', '--memory', '8'], '8GB'],
+    [['plan', '--embed-dim', '100', '--heads', '7'], 'embedDim must divide by numHeads'],
+    [['plan', 'bert-base', 'gpt-2'], 'too many arguments'],
+    [['--fast'], '--quick'],
+    [['atention', 'a whale'], 'attention [options] <text>'],
+    [['attention'], "missing required argument 'text'"],
+    [['--json', 'no/such/folder/file.json'], 'there is no folder'],
+    [['--json', '.'], 'is a folder'],
+  ])('answers %j with 2 and says what would do', async (args, message) => {
+    const { code, out, error } = await run(...args);
+    expect(error).toContain(message);
+    expect(out).toBe('');
+    expect(code).toBe(2);
+  });
+});
+
+describe('the program', () => {
+  const bench = (...args: string[]) => {
+    const command = ['--conditions=@polyhead/source', '--import', 'tsx', 'src/main.ts', ...args];
+    const cwd = fileURLToPath(new URL('../..', import.meta.url));
+    return spawnSync(process.execPath, command, { cwd, env: { PATH: process.env.PATH }, encoding: 'utf8' });
+  };
+
+  it('plans at once, without a backend', { timeout: 30_000 }, () => {
+    const { status, stdout, stderr } = bench('plan', 'llama-3 8b', '--memory', '8GB');
+    expect(stderr).toBe('');
+    expect(status).toBe(0);
+    expect(stdout).toMatch(
+      /^LLaMA-3 8B: 32 attention layers, 4,096 wide, 32 heads × 128, 8 key\/value heads\n/,
+    );
+    expect(stdout).toMatch(/\nin 8GB +30,517 tokens/);
+  });
+
+  it('draws a sentence, plainly into a pipe', { timeout: 30_000 }, () => {
+    const { status, stdout, stderr } = bench('attention', 'The bank by the river was flooded.');
+    expect(stderr).toBe('');
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^What the heads of layer 2 see in “The bank by the river was flooded\.”\n/);
+    expect(stdout).not.toContain('\x1b');
+  });
+
+  it('says why a backend asked for does not run', { timeout: 30_000 }, ({ skip }) => {
+    const found = findTensorFlow();
+    if ('path' in found) return skip('every backend runs here');
+    const { status, stdout, stderr } = bench('attention', 'a whale', '--backend', 'tensorflow');
+    expect(stderr).toBe(`bench: backend tensorflow does not run here: ${found.reason}\n`);
+    expect(stdout).toBe('');
+    expect(status).toBe(2);
+  });
+
+  it('exits 2 with one line for a text with nothing to see', { timeout: 30_000 }, () => {
+    const { status, stdout, stderr } = bench('attention', '😀');
+    expect(stderr).toBe("bench: nothing in the text is in the model's vocabulary: it reads English\n");
+    expect(stdout).toBe('');
+    expect(status).toBe(2);
+  });
+});

@@ -1,0 +1,180 @@
+// The command line: `bench`, `bench attention TEXT`, `bench plan MODEL`, `bench backends` and `bench gates`.
+import { existsSync, statSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { dirname } from 'node:path';
+import { Command, CommanderError, Option } from 'commander';
+import { type BackendName, backendNames } from '../backends/backend-name';
+import {
+  batchSizes,
+  type ComparisonChoice,
+  cacheNames,
+  shapeNames,
+  tokenRange,
+  variantNames,
+} from '../compare/names';
+import { planCommand } from '../plan/command';
+import { type PositionName, positionNames } from '../positions/names';
+import { UsageError, WrongResultError } from './errors';
+import { listOf, oneOf, wholeNumber } from './option-values';
+import type { Outlet } from './outlet';
+import { userPath } from './user-path';
+
+/** Runs it and gives the exit code: 0, 1 for a wrong result or a defect, 2 for a wrong command line. */
+export async function runCommandLine(args: readonly string[], outlet: Outlet): Promise<number> {
+  try {
+    await createProgram(outlet).parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2; // it has printed its message
+    outlet.progress.clear();
+    if (error instanceof UsageError || error instanceof WrongResultError) {
+      outlet.printError(`bench: ${error.message}`);
+      return error instanceof UsageError ? 2 : 1;
+    }
+    outlet.printError((error instanceof Error && error.stack) || String(error));
+    return 1;
+  }
+}
+
+interface BenchFlags extends ComparisonChoice {
+  readonly backend?: BackendName;
+  readonly quick?: boolean;
+  readonly json?: string;
+  readonly position?: readonly PositionName[];
+}
+
+interface GateFlags {
+  readonly only?: string;
+  readonly quick?: boolean;
+  readonly threads: number;
+  readonly json?: string;
+}
+
+interface BackendsFlags {
+  readonly quick?: boolean;
+  readonly serve?: boolean;
+  readonly json?: string;
+}
+
+interface AttentionFlags {
+  readonly backend?: BackendName;
+  readonly layer: string;
+}
+
+// The jobs are imported when they run: help and mistakes answer before TensorFlow.js is loaded.
+function createProgram(outlet: Outlet): Command {
+  const program: Command = new Command('bench')
+    .description('Attention of a published model reproduced, drawn and timed; variants and caches compared.')
+    .addOption(backendOption())
+    .option('--quick', 'fewer sentences and lengths, for continuous integration')
+    .option('--json <file>', 'also write the numbers to a file')
+    .enablePositionalOptions()
+    .showHelpAfterError()
+    .configureOutput({
+      writeOut: (text) => outlet.print(text.trimEnd().split('\n')),
+      writeErr: outlet.printError,
+    })
+    .exitOverride()
+    .hook('preSubcommand', (_, subcommand) => refuseMisplaced(program, subcommand))
+    .action(async (flags: BenchFlags) => runJob(flags, outlet));
+  addChoices(program);
+  addAttention(program, outlet);
+  program.addCommand(planCommand(outlet).copyInheritedSettings(program));
+  addBackends(program, outlet);
+  addGates(program, outlet);
+  return program;
+}
+
+async function runJob(flags: BenchFlags, outlet: Outlet): Promise<void> {
+  const { quick = false, json, backend, position, ...choice } = flags;
+  const shared = {
+    quick,
+    ...(json !== undefined && { json: writablePath(json) }),
+    ...(backend && { backend }),
+  };
+  if (!position) {
+    const { bench } = await import('../bench');
+    return bench({ ...shared, choice }, outlet);
+  }
+  const [other] = Object.keys(choice);
+  if (other) throw new UsageError(`--position is a comparison of its own, which does not take --${other}`);
+  const { comparePositions } = await import('../positions/compare-positions');
+  return comparePositions({ ...shared, names: position }, outlet);
+}
+
+/** Several values have commas between them. */
+function addChoices(program: Command): void {
+  const choice = <T>(flags: string, description: string, parse: (text: string) => T) =>
+    program.addOption(new Option(flags, description).argParser(listOf(parse)));
+  program.optionsGroup('Compare only, and only these (several with commas between them):');
+  choice('--variant <names>', `${variantNames.join(', ')}; multi-head is always there`, oneOf(variantNames));
+  choice('--cache <names>', cacheNames.join(', '), oneOf(cacheNames));
+  choice('--shape <names>', shapeNames.join(', '), oneOf(shapeNames));
+  const { from, to } = tokenRange;
+  choice('--tokens <numbers>', `in the cache, ${from} to ${to}`, wholeNumber(from, to));
+  choice('--batch <numbers>', batchSizes.join(', '), oneOf(batchSizes));
+  program.optionsGroup('Compare position methods with none, and nothing else:');
+  choice('--position <names>', positionNames.join(', '), oneOf(positionNames));
+}
+
+function addAttention(program: Command, outlet: Outlet): void {
+  program
+    .command('attention')
+    .description('draw what the four heads of a layer see in any sentence')
+    .argument('<text>', 'up to 128 tokens of English, about 90 words')
+    .addOption(new Option('--layer <number>', 'which of the two layers').choices(['1', '2']).default('2'))
+    .addOption(backendOption())
+    .action(async (text: string, { layer, ...rest }: AttentionFlags) => {
+      const { drawAttention } = await import('../reproduce/attention-maps');
+      await drawAttention({ text, layer: Number(layer), ...rest }, outlet);
+    });
+}
+
+function addBackends(program: Command, outlet: Outlet): void {
+  program
+    .command('backends')
+    .description('which backends run here, in Node and in Chromium, and what a layer costs on each')
+    .option('--quick', '64 tokens instead of 512, and fewer runs')
+    .option('--serve', 'serve the page that measures any browser, on its graphics card')
+    .option('--json <file>', 'also write the rows to a file')
+    .action(async ({ quick = false, serve = false, json }: BackendsFlags) => {
+      const { runBackends } = await import('../backends/run-backends');
+      await runBackends({ quick, serve, ...(json !== undefined && { json: writablePath(json) }) }, outlet);
+    });
+}
+
+function addGates(program: Command, outlet: Outlet): void {
+  program
+    .command('gates')
+    .description('the speeds that Polyhead promises on wasm, as ratios to peers in one interleaved run')
+    .option('--only <text>', 'only work whose name holds this text')
+    .option('--quick', 'a third of the runs')
+    .addOption(
+      new Option('--threads <number>', 'of each that can have more than one; bounds are for 1')
+        .argParser(wholeNumber(1, availableParallelism()))
+        .default(1),
+    )
+    .option('--json <file>', 'also write the rows to a file')
+    .action(async ({ quick = false, json, ...rest }: GateFlags) => {
+      const { runGates } = await import('../gates/run-gates');
+      await runGates({ quick, ...rest, ...(json !== undefined && { json: writablePath(json) }) }, outlet);
+    });
+}
+
+function refuseMisplaced(program: Command, subcommand: Command): void {
+  const misplaced = Object.keys(program.opts())[0];
+  if (misplaced === undefined) return;
+  throw new UsageError(`--${misplaced} goes after ${subcommand.name()}, if it takes it at all`);
+}
+
+const backendOption = () =>
+  new Option('--backend <name>', 'what computes; default: the first of these that starts').choices(
+    backendNames,
+  );
+
+function writablePath(file: string): string {
+  const path = userPath(file);
+  if (!existsSync(dirname(path))) throw new UsageError(`--json: there is no folder ${dirname(path)}`);
+  if (existsSync(path) && statSync(path).isDirectory()) throw new UsageError(`--json: ${path} is a folder`);
+  return path;
+}

@@ -1,0 +1,147 @@
+// How long prefill and a step of decoding take with a cache, each variant compared with multi-head attention.
+import { causal, type KeyValueCache } from '@polyhead/core';
+import { StaticCache } from '@polyhead/kv-cache';
+import * as tf from '@tensorflow/tfjs-core';
+import { type Spread, spreadOf } from '../measure/quantile';
+import { takeTurns } from '../measure/take-turns';
+import { timeOutput } from '../measure/time-output';
+import { checkLayer } from '../oracle/layer-check';
+import type { ProjectedLayer, SampledLayer } from '../oracle/sampled-layer';
+import {
+  type BytesOfCache,
+  type CachedRows,
+  cachedRows,
+  checkBytes,
+  createCache,
+  releaseCache,
+} from './caches';
+import type { CacheName, ShapeName, VariantName } from './names';
+
+/** A layer that is compared; the first is multi-head attention. */
+export interface ComparedLayer {
+  readonly shape: ShapeName;
+  readonly variant: VariantName;
+  readonly attention: ProjectedLayer;
+  readonly sampled: SampledLayer;
+}
+
+export interface CachedRun {
+  /** Tokens that a call adds, to each batch entry: a prompt at once, or one behind those that are there. */
+  readonly phase: 'prefill' | 'decode';
+  readonly caches: readonly CacheName[];
+  readonly batch: number;
+  /** In the cache after the last call, in each batch entry. */
+  readonly tokens: number;
+  readonly samples: number;
+}
+
+/** Times in milliseconds. */
+export interface CachedTiming extends Spread {
+  readonly phase: CachedRun['phase'];
+  readonly shape: ShapeName;
+  readonly variant: VariantName;
+  readonly keyValueHeads: number;
+  readonly cache: CacheName;
+  readonly batch: number;
+  readonly tokens: number;
+  /** Of the cache with all its tokens. The three agree. */
+  readonly bytes: BytesOfCache;
+  /** How the backend adds a token to the cache. */
+  readonly writes: 'in place' | 'by copy';
+  /** Of all batch entries together. */
+  readonly tokensPerSecond: number;
+  /** How many times as fast as multi-head attention with the same cache in the same run. */
+  readonly speedUp: number;
+  /** Largest difference to the layer in doubles, as a share of its largest number. */
+  readonly error: number;
+}
+
+const mask = causal();
+/** Calls before those that are timed: one that is checked, and one as the others. */
+const untimed = 2;
+
+interface Runner {
+  readonly layer: ComparedLayer;
+  readonly cache: CacheName;
+  readonly storage: KeyValueCache;
+  readonly cached?: CachedRows;
+  readonly what: string;
+}
+
+/**
+ * @param layers of one shape; their weights stay
+ * @throws WrongResultError where numbers or bytes are wrong: those are not timed
+ */
+export async function timeCached(
+  layers: readonly ComparedLayer[],
+  run: CachedRun,
+  onRun: (done: number, total: number) => void = () => {},
+): Promise<CachedTiming[]> {
+  const { batch, phase, tokens, samples } = run;
+  const newTokens = phase === 'prefill' ? tokens : 1;
+  const E = layers[0]!.attention.config.embedDim;
+  const query = tf.randomNormal<tf.Rank.R3>([batch, newTokens, E], 0, 1, 'float32', tokens);
+  const runners = layers.flatMap((layer) => createRunners(layer, run));
+  try {
+    const errors = runners.map((runner) => checkRunner(runner, query));
+    const jobs = runners.map(({ layer, storage }) => async () => {
+      if (phase === 'prefill') storage.reset();
+      return timeOutput(() => layer.attention.apply({ query }, { mask, cache: storage }).output);
+    });
+    const times = await takeTurns(jobs, 1 + samples, onRun);
+    const timed = runners.map((runner, n) => ({
+      ...summarize(runner, run, times[n]!.slice(1)),
+      error: errors[n]!,
+    }));
+    return timed.map((timing) => ({ ...timing, speedUp: baselineOf(timing, timed).median / timing.median }));
+  } finally {
+    query.dispose();
+    for (const { storage } of runners) storage.dispose();
+  }
+}
+
+/** A cache of each kind, with what stands in it before the first call. */
+function createRunners(layer: ComparedLayer, { phase, caches, batch, tokens, samples }: CachedRun): Runner[] {
+  const shape = layer.attention.cacheShape(batch);
+  const cached = phase === 'decode' ? cachedRows(shape, tokens - untimed - samples) : undefined;
+  return caches.map((cache) => {
+    const what = `${phase} of ${layer.shape}, ${layer.variant}, ${cache} cache, batch ${batch}, ${tokens} tokens`;
+    const storage = createCache(cache, shape, tokens);
+    cached?.appendTo(storage);
+    return { layer, cache, storage, what, ...(cached && { cached }) };
+  });
+}
+
+/** The first call. */
+function checkRunner({ layer, storage, what, cached }: Runner, query: tf.Tensor3D): number {
+  return tf.tidy(() => {
+    const result = layer.attention.apply({ query }, { mask, cache: storage, returns: ['headOutputs'] });
+    return checkLayer(layer.sampled, { what, query, ...(cached && { cached }) }, result);
+  });
+}
+
+function summarize({ layer, cache, storage, what }: Runner, run: CachedRun, times: readonly number[]) {
+  const { phase, batch, tokens } = run;
+  const bytes = releaseCache(cache, storage, tokens);
+  checkBytes(what, bytes);
+  const spread = spreadOf(times);
+  return {
+    phase,
+    shape: layer.shape,
+    variant: layer.variant,
+    keyValueHeads: storage.shape.heads,
+    cache,
+    batch,
+    tokens,
+    bytes,
+    writes: storage instanceof StaticCache ? storage.writes : ('by copy' as const),
+    ...spread,
+    tokensPerSecond: (1000 * batch * (phase === 'prefill' ? tokens : 1)) / spread.median,
+  };
+}
+
+type Measured = Omit<CachedTiming, 'speedUp'>;
+
+function baselineOf({ cache }: Measured, timed: readonly Measured[]): Measured {
+  return timed.find((timing) => timing.variant === 'multi-head' && timing.cache === cache)!;
+}

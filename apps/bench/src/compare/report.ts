@@ -1,0 +1,117 @@
+// Memory and speed of variants and caches, as lines that a person reads.
+import { formatBytes } from '../print/byte-size';
+import { count, threeDigits, times } from '../print/format-number';
+import { alignWithin } from '../print/table';
+import type { CachedTiming } from './cached-speed';
+import type { ComparisonCases } from './cases';
+import { prefillTokens } from './comparison';
+
+/** The tables of one shape, as full as `width` allows. */
+export function comparisonLines(
+  cases: ComparisonCases,
+  timings: readonly CachedTiming[],
+  width: number,
+): string[] {
+  const ofShape = timings.filter(({ shape }) => shape === cases.shape.name);
+  const [prefill, decode] = ['prefill', 'decode'].map((name) =>
+    ofShape.filter(({ phase }) => phase === name),
+  );
+  const { embedDim: E, numHeads } = cases.shape.config;
+  return [
+    `${cases.shape.title}: ${count(E)} wide, ${numHeads} heads × ${E / numHeads}, causal`,
+    ...byteLines(cases, decode!, width),
+    ...(prefill!.length > 0 ? prefillLines(cases, prefill!, width) : []),
+    ...decodeLines(cases, decode!, width),
+    ...noteLines(cases, ofShape),
+  ];
+}
+
+/** Both caches hold the same rows. */
+function byteLines({ variants, tokens }: ComparisonCases, decode: readonly CachedTiming[], width: number) {
+  const longest = Math.max(...tokens);
+  const rows = variants.map((variant) => {
+    const { keyValueHeads, bytes, batch } = find(decode, { variant, tokens: longest });
+    return { variant, keyValueHeads, bytes: bytes.allocated / batch };
+  });
+  return [
+    'Keys and values, predicted and allocated, of one sequence',
+    ...alignWithin(
+      width,
+      [
+        ['variant', 'K/V heads', 'a token', `${count(longest)} tokens`, 'fewer'],
+        ...rows.map(({ variant, keyValueHeads, bytes }) => [
+          variant,
+          `${keyValueHeads}`,
+          formatBytes(bytes / longest),
+          formatBytes(bytes),
+          times(rows[0]!.bytes / bytes),
+        ]),
+      ],
+      { right: [1, 2, 3, 4] },
+    ),
+  ];
+}
+
+function prefillLines(
+  { variants, caches }: ComparisonCases,
+  timings: readonly CachedTiming[],
+  width: number,
+) {
+  const batches = [...new Set(timings.map(({ batch }) => batch))];
+  const columns = caches.flatMap((cache) => batches.map((batch) => ({ cache, batch })));
+  const head = ['variant', ...columns.map(({ cache, batch }) => `${cache}, ${batch}`)];
+  const rows = variants.map((variant) => [
+    variant,
+    ...columns.map((column) => withRatio(find(timings, { variant, ...column }), ({ median }) => median)),
+  ]);
+  return [
+    '',
+    `Prefill of ${prefillTokens} tokens: ms (times as fast as multi-head), by cache and batch`,
+    ...alignWithin(width, [head, ...rows], { right: head.map((_, column) => column).slice(1) }),
+  ];
+}
+
+/** One row a variant and cache. */
+function decodeLines(
+  { variants, caches, batches, tokens }: ComparisonCases,
+  timings: readonly CachedTiming[],
+  width: number,
+): string[] {
+  const columns = batches.flatMap((batch) => tokens.map((length) => ({ batch, tokens: length })));
+  const head = ['variant', 'cache', ...columns.map((column) => `${column.batch} × ${count(column.tokens)}`)];
+  const rows = variants.flatMap((variant) =>
+    caches.map((cache) => [
+      variant,
+      cache,
+      ...columns.map((column) =>
+        withRatio(find(timings, { variant, cache, ...column }), ({ tokensPerSecond }) => tokensPerSecond),
+      ),
+    ]),
+  );
+  return [
+    '',
+    'Decoding: tokens a second (times as fast as multi-head), by batch × tokens in the cache',
+    ...alignWithin(width, [head, ...rows], { right: head.map((_, column) => column).slice(2), kept: 2 }),
+  ];
+}
+
+function find(timings: readonly CachedTiming[], wanted: Partial<CachedTiming>): CachedTiming {
+  const isWanted = (timing: CachedTiming) =>
+    Object.entries(wanted).every(([name, value]) => timing[name as keyof CachedTiming] === value);
+  return timings.find(isWanted)!;
+}
+
+const withRatio = (timing: CachedTiming, value: (timing: CachedTiming) => number) =>
+  `${threeDigits(value(timing))} (${timing.speedUp.toFixed(2)} ×)`;
+
+function noteLines({ shape, leftOut, caches }: ComparisonCases, timings: readonly CachedTiming[]): string[] {
+  const { samples } = timings[0]!;
+  const writes = timings.find(({ cache }) => cache === 'static')?.writes;
+  const error = Math.max(...timings.map((timing) => timing.error));
+  return [
+    `medians of ${samples} runs, in turn; largest difference to doubles ${error.toExponential(0)}`,
+    ...(caches.includes('static') ? [`static: rows written ${writes}`] : []),
+    ...(caches.includes('growing') ? ['growing: all rows copied at each call'] : []),
+    ...leftOut.map((variant) => `no ${variant}: ${shape.config.numHeads} heads do not divide so`),
+  ];
+}

@@ -1,0 +1,54 @@
+// JSON from outside, which may be anything.
+import { readFileSync, statSync } from 'node:fs';
+import { UsageError } from '../command-line/errors';
+import { formatBytes } from '../print/byte-size';
+
+export type Json = { readonly [name: string]: unknown };
+
+/** A config has a few thousand bytes. */
+const mostBytes = 2 ** 20;
+
+/** @throws UsageError unless the file can be read, is small, and holds an object */
+export function readJsonObject(path: string): Json {
+  const text = readSmallFile(path);
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    throw new UsageError(`${path} is not JSON: ${printable((error as Error).message)}`);
+  }
+  if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as Json;
+  throw new UsageError(`${path} holds no JSON object, but ${shown(json)}`);
+}
+
+function readSmallFile(path: string): string {
+  try {
+    const stats = statSync(path);
+    if (stats.isDirectory())
+      throw new UsageError(`${path} is a folder: give the path of the config.json in it`);
+    if (!stats.isFile()) throw new UsageError(`${path} is no file`);
+    if (stats.size > mostBytes) {
+      throw new UsageError(`${path} has ${formatBytes(stats.size)}: a config.json has a few KiB`);
+    }
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(`${path} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+/** True for a name of the object's own, whatever it is, that has a value. */
+export function has(json: Json, name: string): boolean {
+  return Object.hasOwn(json, name) && json[name] !== null;
+}
+
+/** A value as JSON, its beginning where it is long. */
+export function shown(value: unknown): string {
+  const text = printable(typeof value === 'number' ? `${value}` : JSON.stringify(value));
+  return text.length <= 40 ? text : `${text.slice(0, 39)}…`;
+}
+
+/** Escapes of a file must not reach the terminal. */
+function printable(text: string): string {
+  return text.replace(/\p{C}/gu, '�');
+}

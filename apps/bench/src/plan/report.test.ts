@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+import { chooseModel } from './choose-model';
+import { planAttention } from './plan';
+import { planLines } from './report';
+
+const memory = { text: '1GiB', bytes: 2 ** 30 };
+const lines = (name: string, width = 100) =>
+  planLines(planAttention(chooseModel(name, {}), { context: 4096, batch: 1, memory }), width);
+
+it('tells a decoder', () => {
+  expect(lines('LLaMA-2 7B')).toEqual([
+    'LLaMA-2 7B: 32 attention layers, 4,096 wide, 32 heads × 128, 32 key/value heads',
+    'parameters of attention: 67,108,864 a layer, 2,147,483,648 in all',
+    'source: Touvron et al. 2023, 2307.09288',
+    '',
+    'Keys and values of 1 sequence, all layers',
+    'context             float32       float16          int8          int4',
+    '1 token               1 MiB       512 KiB       256 KiB       128 KiB',
+    '1,024 tokens          1 GiB       512 MiB       256 MiB       128 MiB',
+    '4,096 tokens          4 GiB         2 GiB         1 GiB       512 MiB',
+    '16,384 tokens        16 GiB         8 GiB         4 GiB         2 GiB',
+    'in 1GiB        1,024 tokens  2,048 tokens  4,096 tokens  8,192 tokens',
+    'int8 and int4 without their scales',
+    '',
+    'Operations on 1 sequence, all layers',
+    '             a prompt of 4,096 tokens  token 4,096 behind the others',
+    'projections                17.6 TFLOP                     4.29 GFLOP',
+    'scores                     2.20 TFLOP                     1.07 GFLOP',
+    'values                     2.20 TFLOP                     1.07 GFLOP',
+    'together                   22.0 TFLOP                     6.44 GFLOP',
+  ]);
+});
+
+it('tells an encoder and a latent by what they have', () => {
+  expect(lines('BERT-base').join('\n')).toContain('an encoder: it keeps no keys and values');
+  const latent = lines('DeepSeek-V2').join('\n');
+  expect(latent).toContain('60 attention layers, 576 numbers kept of a token in each');
+  expect(latent).toContain('parameters and operations are not counted');
+  expect(latent).not.toContain('FLOP');
+});
+
+it('fits a narrow terminal', () => {
+  const narrow = lines('LLaMA-2 7B', 50);
+  const tables = narrow.filter((line) => /KiB|MiB|GiB|FLOP|tokens {2}/.test(line));
+  expect(Math.max(...tables.map((line) => line.length))).toBeLessThanOrEqual(50);
+});
