@@ -5,7 +5,11 @@ import { brokenRules } from './package-rules';
 import { readPackages, root } from './packages';
 
 /** How many engines each lockfile holds. */
-const lockfiles = { 'pnpm-lock.yaml': 1, 'scripts/tensorflow/tfjs-node/pnpm-lock.yaml': 0 };
+const lockfiles = {
+  'pnpm-lock.yaml': 1,
+  'scripts/peers/pnpm-lock.yaml': 0,
+  'scripts/tensorflow/tfjs-node/pnpm-lock.yaml': 0,
+};
 
 function checkLockfiles(): readonly (string | false)[] {
   return Object.entries(lockfiles).flatMap(([path, count]) => {

@@ -16,7 +16,7 @@ export function newVariant(name: string | undefined, root: string): string[] {
   const folder = join('packages', name);
   cpSync(join(root, 'templates/variant'), join(root, folder), {
     recursive: true,
-    filter: (path) => !['node_modules', 'dist', '.turbo'].includes(basename(path)),
+    filter: (path) => !['node_modules', 'dist'].includes(basename(path)),
   });
   const files = readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

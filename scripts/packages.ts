@@ -7,7 +7,7 @@ import type { Manifest, Package } from './package-rules';
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** Left out of the files of a package: what is installed or built. */
-const made = ['node_modules', 'dist', '.turbo', 'coverage'];
+const made = ['node_modules', 'dist', 'coverage'];
 
 export function readPackages(parents: readonly string[] = ['packages', 'apps', 'templates']): Package[] {
   return parents.flatMap((parent) =>

@@ -1,6 +1,7 @@
 import { findTensorFlow } from '../apps/bench/src/backends/backend-tensorflow';
 import { findChromium, findVulkanDriver } from '../apps/bench/src/backends/find-chromium';
 import { deviceNames } from './devices/projects';
+import { missingPeer } from './peers/import-peer';
 
 /**
  * The backends that the tests run on: `POLYHEAD_BACKENDS`, or all that are installed; those of browsers and graphics
@@ -19,9 +20,12 @@ function tensorflow(): readonly string[] {
 
 function devices(): readonly string[] {
   if (!process.env.POLYHEAD_DEVICES) return absent('webgpu and in Chromium', 'npx pnpm test:devices does');
-  const inNode = findVulkanDriver() !== undefined || process.platform !== 'linux';
+  const dawn = missingPeer('webgpu');
+  const hasDriver = findVulkanDriver() !== undefined || process.platform !== 'linux';
+  const inNode = hasDriver && !dawn;
   const inPages = findChromium() !== undefined;
-  if (!inNode) absent('webgpu in Node', 'no Vulkan driver is found; chromium and libvulkan1 bring one');
+  if (dawn) absent('webgpu in Node', dawn);
+  if (!hasDriver) absent('webgpu in Node', 'no Vulkan driver is found; chromium and libvulkan1 bring one');
   if (!inPages) absent('cpu, wasm, webgl and webgpu in Chromium', 'it is not found');
   return deviceNames.filter((name) => (name === 'webgpu' ? inNode : inPages));
 }

@@ -1,9 +1,14 @@
 // WebGPU in Node, by the npm package `webgpu`: Dawn, on a graphics card or on a Vulkan driver in software.
 import { existsSync } from 'node:fs';
 import * as tf from '@tensorflow/tfjs-core';
-import { create, globals } from 'webgpu';
+import { importPeer } from '../../../../scripts/peers/import-peer';
 import { firstLine } from '../command-line/errors';
 import { findVulkanDriver } from './find-chromium';
+
+interface Dawn {
+  readonly create: (flags: readonly string[]) => GPU;
+  readonly globals: object;
+}
 
 /** Starts the backend and makes it the current one, or says why not. */
 export async function startWebGPU(): Promise<{ readonly device: string } | { readonly reason: string }> {
@@ -24,6 +29,7 @@ function hasGraphicsCard(): boolean {
 }
 
 async function adapterHere(): Promise<GPUAdapter | null> {
+  const { create, globals } = (await importPeer('webgpu')) as Dawn;
   Object.assign(globalThis, globals);
   Object.defineProperty(globalThis, 'navigator', { value: { gpu: create([]) }, configurable: true });
   return navigator.gpu.requestAdapter();

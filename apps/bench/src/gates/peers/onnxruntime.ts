@@ -1,4 +1,5 @@
 // onnxruntime as a contestant: its native build for Node, and its WebAssembly build.
+import { importPeer } from '../../../../../scripts/peers/import-peer';
 import { firstLine } from '../../command-line/errors';
 import type { Arena, Enter } from '../arena';
 import { type Contestant, type Entry, timed } from '../contestant';
@@ -9,7 +10,7 @@ export const onnxruntimeNode = 'onnxruntime-node';
 export const onnxruntimeWeb = 'onnxruntime-web';
 
 /** What both builds export. */
-type Runtime = Pick<typeof import('onnxruntime-node'), 'InferenceSession' | 'Tensor' | 'env'>;
+type Runtime = Pick<typeof import('onnxruntime-common'), 'InferenceSession' | 'Tensor' | 'env'>;
 
 interface Build {
   readonly peer: string;
@@ -34,7 +35,7 @@ function enterRuntime(peer: string, load: (threads: number) => Promise<Omit<Buil
 }
 
 export const onnxruntimeNodeOps = enterRuntime(onnxruntimeNode, async () => {
-  const runtime = await import('onnxruntime-node');
+  const runtime = (await importPeer('onnxruntime-node')) as Runtime;
   return {
     runtime,
     version: runtime.env.versions.node,
@@ -44,7 +45,7 @@ export const onnxruntimeNodeOps = enterRuntime(onnxruntimeNode, async () => {
 });
 
 export const onnxruntimeWebOps = enterRuntime(onnxruntimeWeb, async (threads) => {
-  const runtime = await import('onnxruntime-web');
+  const runtime = (await importPeer('onnxruntime-web')) as Runtime;
   runtime.env.wasm.numThreads = threads; // fixed by the first session
   return {
     runtime,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { missingPeer } from '../../../../../scripts/peers/import-peer';
 import { allowedError } from '../../measure/relative-error';
 import { type Enter, openArena } from '../arena';
 import type { AttentionWork } from '../attention-work';
@@ -48,20 +49,23 @@ describe('in this process', () => {
     for (const work of [prompt, grouped, step, training]) expect(await meet(kernels, work)).toEqual(names);
   });
 
-  it('onnxruntime, native', async () => {
+  it('onnxruntime, native', async ({ skip }) => {
+    skip(missingPeer('onnxruntime-node') !== undefined, missingPeer('onnxruntime-node'));
     const flashes = ['Attention', 'GroupQueryAttention'];
     expect(await meet(onnxruntimeNodeOps, prompt)).toEqual(['MultiHeadAttention', ...flashes]);
     expect(await meet(onnxruntimeNodeOps, grouped)).toEqual(flashes);
     expect(await meet(onnxruntimeNodeOps, step)).toEqual(['Attention', 'Attention, folded']);
   });
 
-  it('onnxruntime, WebAssembly', async () => {
+  it('onnxruntime, WebAssembly', async ({ skip }) => {
+    skip(missingPeer('onnxruntime-web') !== undefined, missingPeer('onnxruntime-web'));
     expect(await meet(onnxruntimeWebOps, prompt)).toEqual(['MultiHeadAttention', 'Attention']);
     expect(await meet(onnxruntimeWebOps, grouped)).toEqual(['Attention']);
     expect(await meet(onnxruntimeWebOps, step)).toEqual(['Attention', 'Attention, folded']);
   });
 
-  it('jax-js, where Node is new enough', async () => {
+  it('jax-js, where Node is new enough', async ({ skip }) => {
+    skip(missingPeer('@jax-js/jax') !== undefined, missingPeer('@jax-js/jax'));
     const newEnough = Number.parseInt(process.versions.node, 10) >= 22;
     expect(await meet(jaxAttention, prompt)).toEqual(newEnough ? ['dotProductAttention, jit'] : []);
   });
