@@ -8,7 +8,7 @@ import {
   ShapeError,
   UnsupportedError,
 } from '@polyhead/core';
-import { checkTensor, cleanTidy, kernelCall } from '@polyhead/core/kernel';
+import { checkTensor, cleanTidy, kernelCall, normalizeOptions } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
 import {
   checkStatistics,
@@ -54,7 +54,7 @@ export function attentionStatistics<S extends Statistics>(
 ): StatisticResults<S> {
   const where = 'attentionStatistics';
   checkStatistics(where, statistics);
-  const { logSumExp, ...rest } = look ?? {};
+  const { logSumExp, ...rest } = normalizeOptions(where, 'look', look ?? {}, ['heads', 'rows', 'logSumExp']);
   const lookedAt = checkLookedAt(where, rest);
   return cleanTidy(() => {
     const call = kernelCall(where, inputs, options);

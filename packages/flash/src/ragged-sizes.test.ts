@@ -125,7 +125,9 @@ describe('tiles', () => {
   });
 
   it('must hold something', () => {
-    expect(() => fusedKernel({ rowsPerTile: 0 })).toThrow(/rowsPerTile must be a whole number of at least 1/);
+    expect(() => fusedKernel({ rowsPerTile: 0 })).toThrow(
+      /rowsPerTile must be a whole number from 1 to 4096/,
+    );
     expect(() => fusedKernel({ keysPerTile: 1.5 })).toThrow(/keysPerTile/);
     expect(() => fusedKernel({ rows: 3 } as object)).toThrow(/rows/);
   });

@@ -84,6 +84,8 @@ describe('attentionStatistics refuses', () => {
       /exactWeights: columns must be keys of the call/,
     ],
     ['unknown looks', { entropy }, { entry: 0 } as never, /unknown +\[entry\]/],
+    ['a number as look', { entropy }, 5 as never, /look must be an object\s+look +5/],
+    ['a list as look', { entropy }, [0, 1] as never, /look must be an object/],
     [
       'another log-sum-exp',
       { entropy },

@@ -29,6 +29,13 @@ export function emptyBackwardRows(call: HostCall): readonly BackwardRow[] {
   }));
 }
 
+/** A row whose results have no gradient, or that sees nothing, adds nothing and may hold anything, NaN too. */
+export function hasGradient({ outcome, results: { numbers, width } }: Pass, { n }: QueryRow): boolean {
+  if (outcome.logSumExp[n] === -Infinity) return false;
+  for (let at = n * width; at < (n + 1) * width; at++) if (numbers[at] !== 0) return true;
+  return false;
+}
+
 export function beginBackwardRow(
   { sizes: { Dv } }: HostCall,
   { outcome, results: { numbers, width } }: Pass,

@@ -1,7 +1,13 @@
-import type { CallTensors } from '@polyhead/core/kernel';
 // The gradient without a matrix of scores (Dao et al. 2022, 2205.14135, algorithm 4): weights are computed again as
 // exp(score - logSumExp). With delta = dOutput · output - dLogSumExp, dScores = weights · (dOutput · value - delta).
-import { type BackwardRow, beginBackwardRow, emptyBackwardRows, finishBackwardRow } from './backward-row';
+import type { CallTensors } from '@polyhead/core/kernel';
+import {
+  type BackwardRow,
+  beginBackwardRow,
+  emptyBackwardRows,
+  finishBackwardRow,
+  hasGradient,
+} from './backward-row';
 import { dropoutFactors } from './dropout-of-pairs';
 import type { Outcome } from './forward';
 import type { HostCall } from './host-call';
@@ -59,7 +65,8 @@ function emptyWorkspace(call: HostCall) {
 function backwardTile(call: HostCall, pass: Pass, rowTile: RowTile, workspace: Workspace): void {
   const { queries, states, loadTile, pairs } = workspace;
   const { sizes, tile: size } = call;
-  const { rows, b, head } = rowTile;
+  const { b, head } = rowTile;
+  const rows = rowTile.rows.filter((row) => hasGradient(pass, row));
   for (const row of rows) {
     readQuery(call, row, queries[row.slot]!);
     beginBackwardRow(call, pass, row, states[row.slot]!);

@@ -2,6 +2,7 @@
 import type { AttentionKernel, KernelCall } from '@polyhead/core';
 import { callTensors, hasSynchronousRead, normalizeOptions, secondOrder } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
+import { weightsRefused } from '../refusals';
 import { type TileOptions, tileSizes } from '../tile-options';
 import { forward } from './forward';
 import { hostCall } from './host-call';
@@ -48,7 +49,7 @@ export const unreadable = () =>
 function reasonsAgainst({ inputs, returns = [], gradientDepth }: KernelCall): string[] {
   const rules: readonly (readonly [refuses: boolean, reason: string])[] = [
     [!hasSynchronousRead(), `${unreadable()}: take the kernel composed, or backend "wasm"`],
-    [returns.includes('weights'), 'weights are an array of Sq x Skv, which this kernel never holds'],
+    [returns.includes('weights'), weightsRefused],
     [gradientDepth > 1, `a gradient of a gradient is not supported: ${secondOrder}`],
     [
       inputs.stored !== undefined && gradientDepth > 0,

@@ -1,10 +1,18 @@
 // The numbers of a call on the host, and the sizes of its tiles.
 import type { KernelCall, MaskPlan, Positions, Span } from '@polyhead/core';
 import type { CallTensors } from '@polyhead/core/kernel';
+import { storedRuns } from '../stored-runs';
 import type { TileSizes } from '../tile-options';
 import { type Broadcast, broadcast } from './broadcast';
 import { type HostTables, hostTables } from './host-tables';
-import { type Piece, pieceOfPart, pieceOfTensor, type RowReader, rowReader } from './row-reader';
+import {
+  type Piece,
+  pieceOfPart,
+  pieceOfTensor,
+  type RowReader,
+  rowReader,
+  runsOfTensor,
+} from './row-reader';
 
 /** Some of the query rows of a call. */
 export interface QueryPart {
@@ -45,20 +53,23 @@ export interface HostCall {
 
 /** @param tensors those of the call, or what a tape has saved of them */
 export function hostCall(call: KernelCall, tensors: CallTensors, tile: TileSizes): HostCall {
-  const { scale, softcap = 0, plan, order, positions, dropout } = call;
+  const { softcap = 0, plan, order, positions, dropout } = call;
   const { query, bias, sinkLogits } = tensors;
+  const { inputs } = call;
   const sizes = sizesOf(call, tensors);
+  const runsOf = (b: number) =>
+    inputs.stored ? storedRuns('flash', inputs.stored, b) : runsOfTensor(tensors.key!, b);
   return {
     sizes,
-    tile,
-    scale,
+    tile: { ...tile, keys: Math.max(1, Math.min(tile.keys, sizes.Skv)) },
+    scale: Math.fround(call.scale) === 0 ? 0 : call.scale, // float32, as in every kernel
     softcap,
     plan,
     order,
     positions,
     query: query.dataSync(),
-    keys: rowReader(() => piecesOf(call, tensors, 'key'), sizes.D),
-    values: rowReader(() => piecesOf(call, tensors, 'value'), sizes.Dv),
+    keys: rowReader(() => piecesOf(call, tensors, 'key'), runsOf, sizes.D),
+    values: rowReader(() => piecesOf(call, tensors, 'value'), runsOf, sizes.Dv),
     dense: plan.dense.map(broadcast),
     tables: hostTables(call.relative, tensors),
     ...(bias && { bias: broadcast(bias) }),

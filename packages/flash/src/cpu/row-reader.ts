@@ -1,22 +1,16 @@
 // Rows of keys or values read as they lie: tensors, one piece or several, rings, pages, 8- and 4-bit numbers.
 import type { KeyValuePart, RowMatrix, Span } from '@polyhead/core';
 import type * as tf from '@tensorflow/tfjs-core';
+import type { StoredRun } from '../stored-runs';
 
 export interface RowReader {
   /** Writes the rows of the tokens of a span, one head's, as doubles. */
   read(b: number, head: number, [from, to]: Span, rows: Float64Array): void;
 }
 
-/** Rows of one kind, keys or values, in token order. */
-export interface Piece extends Pick<KeyValuePart, 'headStride' | 'runs'> {
-  readonly readRow: ReadRow;
-}
-
-interface Run {
-  readonly token: number; // the first
-  readonly count: number;
-  readonly row: number; // of head 0
-  readonly headStride: number;
+/** Rows of one kind, keys or values. */
+export interface Piece {
+  readonly headStride: number; // rows from one head to the next
   readonly readRow: ReadRow;
 }
 
@@ -24,16 +18,22 @@ type ReadRow = (row: number, to: Float64Array, at: number) => void;
 
 /**
  * @param piecesOf asked when a row is first read: numbers that nobody needs are not copied from their backend
+ * @param runsOf where the tokens of a batch entry lie in them
  * @param size numbers a row
  */
-export function rowReader(piecesOf: () => readonly Piece[], size: number): RowReader {
+export function rowReader(
+  piecesOf: () => readonly Piece[],
+  runsOf: (b: number) => readonly StoredRun[],
+  size: number,
+): RowReader {
   let pieces: readonly Piece[] | undefined;
-  const known = new Map<number, readonly Run[]>();
+  const known = new Map<number, readonly StoredRun[]>();
   return {
     read(b, head, [from, to], rows) {
       pieces ??= piecesOf();
-      if (!known.has(b)) known.set(b, runsOf(pieces, b));
-      for (const { token, count, row, headStride, readRow } of known.get(b)!) {
+      if (!known.has(b)) known.set(b, runsOf(b));
+      for (const { part, token, count, row } of known.get(b)!) {
+        const { headStride, readRow } = pieces[part]!;
         const [first, last] = [Math.max(from, token), Math.min(to, token + count)];
         const place = row + head * headStride - token;
         for (let t = first; t < last; t++) readRow(place + t, rows, (t - from) * size);
@@ -42,26 +42,15 @@ export function rowReader(piecesOf: () => readonly Piece[], size: number): RowRe
   };
 }
 
-function runsOf(pieces: readonly Piece[], b: number): readonly Run[] {
-  const found: Run[] = [];
-  let token = 0;
-  for (const piece of pieces) {
-    const { headStride, readRow } = piece;
-    const runs = piece.runs(b);
-    for (let n = 0; n < runs.length; n += 2) {
-      const [row, count] = [runs[n]!, runs[n + 1]!];
-      found.push({ token, count, row, headStride, readRow });
-      token += count;
-    }
-  }
-  return found;
-}
-
 /** A tensor [B, H, S, N] is storage of one piece. */
 export function pieceOfTensor(x: tf.Tensor4D): Piece {
-  const [, H, S, N] = x.shape;
+  const [, , S, N] = x.shape;
   const readRow = readFloats(x.dataSync(), { width: N, first: 0, size: N });
-  return { readRow, headStride: S, runs: (b) => Int32Array.of(b * H * S, S) };
+  return { readRow, headStride: S };
+}
+
+export function runsOfTensor({ shape: [, H, S] }: tf.Tensor4D, b: number): readonly StoredRun[] {
+  return [{ part: 0, token: 0, count: S, row: b * H * S }];
 }
 
 export function pieceOfPart(part: KeyValuePart, kind: 'key' | 'value'): Piece {
@@ -69,7 +58,7 @@ export function pieceOfPart(part: KeyValuePart, kind: 'key' | 'value'): Piece {
   const readRow = quantized
     ? readQuantized(part[kind], quantized)
     : readFloats(data.dataSync(), { width: data.shape[1], first, size });
-  return { readRow, headStride: part.headStride, runs: (b) => part.runs(b) };
+  return { readRow, headStride: part.headStride };
 }
 
 function readFloats(

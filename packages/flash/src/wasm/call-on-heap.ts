@@ -2,9 +2,10 @@
 import type { KernelCall, RowMatrix } from '@polyhead/core';
 import type { CallTensors } from '@polyhead/core/kernel';
 import type * as tf from '@tensorflow/tfjs-core';
+import { type StoredRun, storedRuns } from '../stored-runs';
 import type { TileSizes } from '../tile-options';
 import type { HeapBlocks } from './heap-blocks';
-import { tablesOnHeap } from './tables-on-heap';
+import { eachPosition, tablesOnHeap } from './tables-on-heap';
 
 export interface CallSizes {
   readonly B: number;
@@ -42,11 +43,10 @@ export function callOnHeap(
   { tile, scoresOnly = false, output, rowMax, rowSum }: Results,
 ): number {
   const sizes = callSizes(call, tensors);
-  const { B, Hq, Hkv } = sizes;
+  const { Hq, Hkv } = sizes;
   const { plan } = call;
   const { sinkLogits } = tensors;
   const [planB, planH, , planWidth] = plan.shape;
-  const softcap = call.softcap ?? 0;
   const { queriesPerTile, keysPerTile } = tilesOf(tile, sizes);
   const dense = plan.dense.map((mask) => denseOf(blocks, mask));
   const written = {
@@ -56,9 +56,9 @@ export function callOnHeap(
     ...{ queriesPerTile, keysPerTile },
     query: blocks.addressOf(tensors.query),
     ...{ output, rowMax, rowSum },
+    shrink: shrinkOf(call, sizes),
     scale: call.scale,
-    queryFactor: softcap === 0 ? call.scale : call.scale / softcap,
-    softcap,
+    ...capOf(call.softcap ?? 0),
     ...storedRows(blocks, call, tensors),
     spans: blocks.write(plan.spans),
     ...{ planB, planH, planWidth },
@@ -66,9 +66,7 @@ export function callOnHeap(
     dense: dense.length > 0 ? blocks.writeAll('Dense', dense) : 0,
     denseCount: dense.length,
     sinkLogits: sinkLogits ? blocks.addressOf(sinkLogits) : 0,
-    ...dropoutOf(scoresOnly ? undefined : call.dropout),
-    queryOrder: blocks.write(startsOf(call.order.query, B)),
-    keyOrder: blocks.write(startsOf(call.order.key, B)),
+    ...dropoutOf(blocks, call, { ...sizes, scoresOnly }),
     ...tablesOnHeap(blocks, call, tensors, sizes),
     ...(scoresOnly && { valueTable: 0 }),
   };
@@ -76,12 +74,28 @@ export function callOnHeap(
 }
 
 /** Some queries of all heads that share keys, whole panels of eight where there are as many; and some keys. */
-export function tilesOf(tile: TileSizes, { Hq, Hkv, Sq }: CallSizes) {
+export function tilesOf(tile: TileSizes, { Hq, Hkv, Sq, Skv }: CallSizes) {
   const most = Math.max(1, Math.floor((tile.rows * Hkv) / Hq));
+  const keys = Math.max(1, Math.min(Skv, tile.keys));
   return {
     queriesPerTile: Math.max(1, Math.min(Sq, most > 8 ? most - (most % 8) : most)),
-    keysPerTile: Math.ceil(tile.keys / 4) * 4, // a block of the products
+    keysPerTile: Math.ceil(keys / 4) * 4, // a block of the products
   };
+}
+
+const leastFloat = 2 ** -149;
+const mostFloat = (2 - 2 ** -23) * 2 ** 127;
+
+/** Softcap, and what scores are multiplied by to be parts of it: as far as float32 holds them. */
+function capOf(softcap: number) {
+  if (softcap === 0) return { softcap: 0, inverseCap: 0 };
+  return { softcap: Math.max(softcap, leastFloat), inverseCap: Math.min(1 / softcap, mostFloat) };
+}
+
+/** A power of two: it changes no weight but for its exponent. */
+function shrinkOf({ dropout }: KernelCall, { Skv }: CallSizes): number {
+  const most = (Skv + 1) / (1 - (dropout?.rate ?? 0)); // the sink counted
+  return 2 ** -Math.ceil(Math.log2(most));
 }
 
 /** Numbers from one place to the next along each axis: 0 where an axis of size 1 serves all. */
@@ -106,20 +120,22 @@ function denseOf(blocks: HeapBlocks, mask: tf.Tensor4D) {
   return { data: blocks.addressOf(mask), size, strideB: b, strideH: h, strideQ: q, strideK: k };
 }
 
-function dropoutOf(dropout: KernelCall['dropout']) {
-  if (!dropout || dropout.rate === 0) return { dropoutThreshold: 0, dropoutKept: 1, dropoutSeed: 0 };
+const noDropout = { dropoutThreshold: 0, dropoutKept: 1, dropoutSeed: 0, queryOrder: 0, keyOrder: 0 };
+
+function dropoutOf(
+  blocks: HeapBlocks,
+  { dropout, order }: KernelCall,
+  { B, Sq, Skv, scoresOnly }: CallSizes & { readonly scoresOnly: boolean },
+) {
+  if (!dropout || dropout.rate === 0 || scoresOnly) return noDropout;
   const { rate, seed } = dropout;
   return {
+    queryOrder: blocks.write(eachPosition(order.query, B, Sq)),
+    keyOrder: blocks.write(eachPosition(order.key, B, Skv)),
     dropoutThreshold: Math.min(2 ** 32 - 1, Math.ceil(rate * 2 ** 32)) | 0,
     dropoutKept: 1 / (1 - rate),
     dropoutSeed: seed | 0,
   };
-}
-
-/** The token order of the first row of each batch entry. */
-function startsOf(order: KernelCall['order']['query'], B: number): Int32Array {
-  const start = 'start' in order ? order.start : [...order.each];
-  return Int32Array.from({ length: B }, (_, b) => start[start.length === 1 ? 0 : b]!);
 }
 
 /** Runs of rows in token order, for each batch entry. */
@@ -135,30 +151,20 @@ function storedRows(blocks: HeapBlocks, { inputs }: KernelCall, { query, key, va
   const runs: { token: number; count: number; row: number; part: number }[] = [];
   const runsOf = new Int32Array(query.shape[0] * 2);
   for (let b = 0; b < query.shape[0]; b++) {
-    const first = runs.length;
-    let token = 0;
-    parts.forEach((part, n) => {
-      const found = part.runs(b);
-      for (let r = 0; r < found.length; r += 2) {
-        const [row, count] = [found[r]!, found[r + 1]!];
-        runs.push({ token, count, row, part: addresses[n]! });
-        token += count;
-      }
-    });
-    runsOf.set([first, runs.length - first], b * 2);
+    const found = stored ? storedRuns('flash', stored, b) : wholeTensor(key!, b);
+    runsOf.set([runs.length, found.length], b * 2);
+    for (const run of found) runs.push({ ...run, part: addresses[run.part]! });
   }
   return { runs: blocks.writeAll('Run', runs), runsOf: blocks.write(runsOf) };
 }
 
 /** Tensors [B, H, S, N] are storage of one piece. */
 function partOf(key: tf.Tensor4D, value: tf.Tensor4D) {
-  const [, H, S] = key.shape;
-  return {
-    key: { data: key, first: 0 },
-    value: { data: value, first: 0 },
-    headStride: S,
-    runs: (b: number) => Int32Array.of(b * H * S, S),
-  };
+  return { key: { data: key, first: 0 }, value: { data: value, first: 0 }, headStride: key.shape[2] };
+}
+
+function wholeTensor({ shape: [, H, S] }: tf.Tensor4D, b: number): readonly StoredRun[] {
+  return [{ part: 0, token: 0, count: S, row: b * H * S }];
 }
 
 type Rows = Pick<RowMatrix, 'first' | 'quantized'> & { readonly data: tf.Tensor };

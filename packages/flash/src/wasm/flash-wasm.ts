@@ -2,6 +2,7 @@
 import { type AttentionKernel, ConfigError, type KernelCall } from '@polyhead/core';
 import { callTensors, heapMemory, normalizeOptions, secondOrder } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
+import { weightsRefused } from '../refusals';
 import { type TileOptions, tileSizes } from '../tile-options';
 import { callSizes } from './call-on-heap';
 import { compileModule, enableRelaxedSimd, kernelIn, knowsRelaxedSimd, type SimdKind } from './kernel-module';
@@ -11,6 +12,8 @@ import { tapedAttention } from './taped-attention';
 import { ThreadPool } from './threads/thread-pool';
 import { forwardWork, noteOfThreads } from './threads/worth';
 
+const mostThreads = 256; // more than machines have; each takes some megabytes
+
 export interface FlashWasmOptions extends TileOptions {
   /**
    * Relaxed SIMD, about a quarter faster. 'auto': where the engine knows it. false: never. true: switched on where the engine
@@ -19,7 +22,7 @@ export interface FlashWasmOptions extends TileOptions {
   readonly relaxedSimd?: 'auto' | boolean;
   /**
    * How many threads compute, the caller's among them, from when `prepare` has been awaited until `dispose`; a small call has
-   * one. Where tfjs's memory is not shared, as in Node, tensors are copied at each call, into room that is kept. Default: 1.
+   * one. 1 to 256. Where tfjs's memory is not shared, as in Node, tensors are copied at each call, into room that is kept. Default: 1.
    */
   readonly threads?: number;
 }
@@ -41,8 +44,10 @@ export function flashWasm(options: FlashWasmOptions = {}): AttentionKernel {
   if (relaxedSimd !== 'auto' && typeof relaxedSimd !== 'boolean') {
     throw new ConfigError('flashWasm', "relaxedSimd must be 'auto', true or false", { relaxedSimd });
   }
-  if (!Number.isInteger(threads) || threads < 1) {
-    throw new ConfigError('flashWasm', 'threads must be a whole number of at least 1', { threads });
+  if (!Number.isInteger(threads) || threads < 1 || threads > mostThreads) {
+    throw new ConfigError('flashWasm', `threads must be a whole number from 1 to ${mostThreads}`, {
+      threads,
+    });
   }
   const tile = tileSizes('flashWasm', tiles);
   let known: SimdKind | undefined;
@@ -84,7 +89,7 @@ function chooseSimd(relaxedSimd: 'auto' | boolean): SimdKind {
 
 function reasonsAgainst({ inputs, returns = [], gradientDepth }: KernelCall): string[] {
   const rules: readonly (readonly [refuses: boolean, reason: string])[] = [
-    [returns.includes('weights'), 'weights are an array of Sq x Skv, which this kernel never holds'],
+    [returns.includes('weights'), weightsRefused],
     [gradientDepth > 1, `a gradient of a gradient is not supported: ${secondOrder}`],
     [
       inputs.stored !== undefined && gradientDepth > 0,

@@ -3,7 +3,7 @@ import { HeapBlocks } from './heap-blocks';
 import type { Runner } from './kernel-module';
 import type { Pass, ThreadPool } from './threads/thread-pool';
 import { ThreadsFailed } from './threads/threads-failed';
-import { type Work, whyOneThread } from './threads/worth';
+import { expectedMs, type Work, whyOneThread } from './threads/worth';
 
 /** The kernel in the heap of tfjs, and threads that may help. */
 export interface PassRunner extends Runner {
@@ -13,7 +13,7 @@ export interface PassRunner extends Runner {
 /** Where a pass lies, and what computes it. */
 export interface PassRoom {
   readonly blocks: HeapBlocks;
-  run(pass: Pass): void;
+  run(pass: Omit<Pass, 'expectedMs'>): void;
 }
 
 /** @param use writes the pass down, runs it and reads what it has given; all of it once more, where threads fail */
@@ -22,7 +22,7 @@ export function runPass<T>(runner: PassRunner, work: Work, use: (room: PassRoom)
   if (pool && whyOneThread(pool, work) === undefined) {
     const blocks = pool.blocks();
     try {
-      return use({ blocks, run: (pass) => pool.run(blocks, pass) });
+      return use({ blocks, run: (pass) => pool.run(blocks, { ...pass, expectedMs: expectedMs(work) }) });
     } catch (error) {
       if (!(error instanceof ThreadsFailed)) throw error;
       pool.end(error.message);
@@ -39,7 +39,11 @@ export function runPass<T>(runner: PassRunner, work: Work, use: (room: PassRoom)
   }
 }
 
-function runAlone(kernel: Runner['kernel'], blocks: HeapBlocks, { call, gradients, heads }: Pass): void {
+function runAlone(
+  kernel: Runner['kernel'],
+  blocks: HeapBlocks,
+  { call, gradients, heads }: Omit<Pass, 'expectedMs'>,
+): void {
   const isBackward = gradients !== 0;
   const room = blocks.take(kernel.roomBytes(call, isBackward));
   kernel.beginRoom(call, room, isBackward);

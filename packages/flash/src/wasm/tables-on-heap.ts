@@ -71,7 +71,8 @@ function paddedRows(blocks: HeapBlocks, tensor: tf.Tensor2D | tf.Tensor3D, width
   return blocks.write(padded);
 }
 
-function eachPosition(positions: KernelCall['positions']['query'], B: number, S: number): Int32Array {
+/** One for each row, [B, S]. */
+export function eachPosition(positions: KernelCall['positions']['query'], B: number, S: number): Int32Array {
   const each = new Int32Array(B * S);
   for (let b = 0; b < B; b++) each.set(positionsOf(positions, b, [0, S], S) as ArrayLike<number>, b * S);
   return each;

@@ -17,7 +17,8 @@ import { throughCap, throughSoftmax } from './score-gradients';
 import { addQueryTableGradients } from './query-table';
 import { beginTables, beginTile, beginTableGradients } from './tables';
 import { addValueProducts, finishValueTable, sumValueTable } from './value-table';
-import { addPairs, isSafe } from './visible-pairs';
+import { madd } from './simd';
+import { addPairs, isSafe } from './non-finite';
 
 /** All rows of one key/value head: nothing else adds to the gradients of its keys and values. */
 export function backwardHead(call: Call, gradients: Gradients, room: Room, head: i32): void {
@@ -40,14 +41,15 @@ function beginRows(call: Call, gradients: Gradients, room: Room): void {
   const slots = room.panelCount * LANES;
   for (let slot = 0; slot < slots; slot++) beginRow(call, gradients, room, slot);
   room.few = 0;
-  packRows(room, call.query, call.D, call.D, call.queryFactor, room.queries);
-  copyRows(room, call.query, call.D, call.D, room.keyColumns, slots, room.queryRows);
+  packRows(room, call.query, call.D, call.D, call.scale, room.queries);
+  copyRows(room, call.query, call.D, call.D, call.scale, room.keyColumns, slots, room.queryRows);
   packRows(room, gradients.given, gradients.givenWidth, call.Dv, 1, room.outputGradients);
   copyRows(
     room,
     gradients.given,
     gradients.givenWidth,
     call.Dv,
+    1,
     room.columns,
     slots,
     room.outputGradientRows,
@@ -62,10 +64,12 @@ function beginTableTile(call: Call, room: Room, count: i32): void {
   beginTile(call, room, count);
   if (call.queryTable === 0) return;
   const bytes = (room.keyColumns as usize) << 2;
+  const scale = f32x4.splat(call.scale);
   for (let key = 0; key < ((count + LANES - 1) & ~(LANES - 1)); key++) {
-    const to = room.paddedKeys + (key as usize) * bytes;
-    if (key < count) memory.copy(to, room.keys + (key as usize) * room.keyStride, bytes);
-    else memory.fill(to, 0, bytes);
+    const from = room.keys + (key as usize) * room.keyStride;
+    const to = room.scaledKeys + (key as usize) * bytes;
+    if (key >= count) memory.fill(to, 0, bytes);
+    else for (let at: usize = 0; at < bytes; at += 16) v128.store(to + at, f32x4.mul(v128.load(from + at), scale));
   }
 }
 
@@ -76,13 +80,14 @@ function beginRow(call: Call, gradients: Gradients, room: Room, slot: i32): void
   if (row.n < 0) return;
   const given = gradients.given + (((row.n * gradients.givenWidth) as usize) << 2);
   const output = gradients.output + (((row.n * call.Dv) as usize) << 2);
-  let delta: f32 = 0;
   let isIdle = true;
-  for (let d: usize = 0; d < (call.Dv as usize); d++) {
-    const gradient = load<f32>(given + (d << 2));
-    if (gradient !== 0) isIdle = false;
-    delta += gradient * load<f32>(output + (d << 2));
+  // In the order of the products with values: where one weight is 1, the difference is 0, however large scale is.
+  let product = f32x4.splat(0);
+  for (let at: usize = 0; at < (call.Dv as usize) << 2; at += 4) {
+    if (load<f32>(given + at) !== 0) isIdle = false;
+    product = madd(v128.load32_splat(output + at), v128.load32_splat(given + at), product);
   }
+  let delta = f32x4.extract_lane(product, 0);
   if (gradients.givenWidth > call.Dv) {
     const gradient = load<f32>(given + ((call.Dv as usize) << 2));
     if (gradient !== 0) isIdle = false;
@@ -133,7 +138,7 @@ function weighPanel(call: Call, gradients: Gradients, room: Room, p: i32): void 
   const scoreGradients = scoreGradientsOf(call, room, p) + place;
   const values = room.values + (first as usize) * room.valueStride;
   const outputGradients = room.outputGradients + (((p * LANES * call.Dv) as usize) << 2);
-  scorePanel(call, room, p, weights, room.capped);
+  scorePanel(call, room, p, weights, room.tanhs);
   keysTimesPanel(values, room.valueStride, count, outputGradients, call.Dv, scoreGradients);
   if (call.valueTable !== 0) addValueProducts(call, room, p, scoreGradients);
   if (call.dropoutThreshold !== 0) {
@@ -211,10 +216,15 @@ function finishRows(call: Call, gradients: Gradients, room: Room): void {
   for (let slot = 0; slot < room.panelCount * LANES; slot++) {
     const n = rowOf(room, slot).n;
     if (n < 0) continue;
-    const from = room.queryGradients + (((slot * room.keyColumns) as usize) << 2);
-    memory.copy(gradients.query + (((n * call.D) as usize) << 2), from, (call.D as usize) << 2);
-    if (!ownQuery) continue;
-    const own = room.tableQueryGradients + (((slot * room.keyColumns) as usize) << 2);
-    memory.copy(gradients.keyTableQuery + (((n * call.D) as usize) << 2), own, (call.D as usize) << 2);
+    const from = ((slot * room.keyColumns) as usize) << 2;
+    const to = ((n * call.D) as usize) << 2;
+    writeScaled(call, room.queryGradients + from, gradients.query + to);
+    if (ownQuery) writeScaled(call, room.tableQueryGradients + from, gradients.keyTableQuery + to);
   }
+}
+
+/** From the gradient of a scaled query to that of the query. */
+function writeScaled(call: Call, from: usize, to: usize): void {
+  for (let at: usize = 0; at < (call.D as usize) << 2; at += 4)
+    store<f32>(to + at, load<f32>(from + at) * call.scale);
 }

@@ -15,11 +15,12 @@ export class Call {
   keysPerTile: i32;
   query: usize; // [B, Hq, Sq, D]
   output: usize; // [B, Hq, Sq, Dv]
+  shrink: f32; // so many weights times dropout's factor, times this, are at most 1
   rowMax: usize; // [B, Hq, Sq], of scores
   rowSum: usize; // [B, Hq, Sq], of exp(score - rowMax)
   scale: f32;
-  queryFactor: f32; // scale, divided by softcap where there is one
   softcap: f32; // 0: off
+  inverseCap: f32; // 1 / softcap, as far as it is finite
   runs: usize; // Run: stored rows in token order
   runsOf: usize; // [B, 2]: first run of a batch entry, count
   spans: usize; // [planB, planH, Sq, planWidth, 2]
@@ -37,8 +38,8 @@ export class Call {
   dropoutThreshold: u32; // draws below it drop; 0: no dropout
   dropoutKept: f32; // what a kept weight is multiplied by
   dropoutSeed: i32;
-  queryOrder: usize; // [B], token order of query 0
-  keyOrder: usize; // [B]
+  queryOrder: usize; // [B, Sq], token order, where there is dropout
+  keyOrder: usize; // [B, Skv]
   queryPositions: usize; // [B, Sq], where there are tables
   keyPositions: usize; // [B, Skv]
   biasTable: usize; // Table; 0: none

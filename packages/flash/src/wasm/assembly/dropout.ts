@@ -18,7 +18,7 @@ function mixFour(x: v128): v128 {
 /** Sets what all draws of a row begin with. */
 export function beginDraws(call: Call, room: Room, slot: i32): void {
   const row = rowOf(room, slot);
-  const query = load<i32>(call.queryOrder + ((room.b as usize) << 2)) + row.i;
+  const query = load<i32>(call.queryOrder + (((room.b * call.Sq + row.i) as usize) << 2));
   const draws = mix(mix(mix(mix(call.dropoutSeed) + room.b) + row.h * 0x9e3779b1) + query * 0x85ebca77);
   store<i32>(room.draws + ((slot as usize) << 2), draws);
 }
@@ -28,11 +28,11 @@ export function dropWeights(call: Call, room: Room, panel: Panel, firstSlot: i32
   const draws = room.draws + ((firstSlot as usize) << 2);
   const draws0 = v128.load(draws);
   const draws1 = v128.load(draws, 16);
-  const order = load<i32>(call.keyOrder + ((room.b as usize) << 2));
+  let order = call.keyOrder + (((room.b * call.Skv + panel.from) as usize) << 2);
   const threshold = i32x4.splat(call.dropoutThreshold as i32);
   const kept = f32x4.splat(call.dropoutKept);
-  for (let key = panel.from; key < panel.to; key++, weights += 32) {
-    const ofKey = i32x4.splat((order + key) * 0x27d4eb2f);
+  for (let key = panel.from; key < panel.to; key++, weights += 32, order += 4) {
+    const ofKey = i32x4.splat(load<i32>(order) * 0x27d4eb2f);
     const keeps0 = i32x4.ge_u(mixFour(i32x4.add(draws0, ofKey)), threshold);
     const keeps1 = i32x4.ge_u(mixFour(i32x4.add(draws1, ofKey)), threshold);
     v128.store(weights, v128.and(f32x4.mul(v128.load(weights), kept), keeps0));

@@ -5,8 +5,8 @@ import { beginDraws, dropWeights } from './dropout';
 import { addWeightedToOne, fetch } from './few-rows';
 import { loadTile } from './key-tile';
 import { hasTables } from './lay-out';
-import { sees } from './masks';
-import { addWeighted, allFinite } from './products';
+import { addSeenValues, allFinite } from './non-finite';
+import { addWeighted } from './products';
 import { firstKey, lastKey, readQueries, setPanels, setRows } from './query-rows';
 import { LANES, Panel, panelOf, Room, rowOf } from './room';
 import { hidesPairs, scorePanel, scoresOf } from './scores';
@@ -25,8 +25,19 @@ export function forwardTile(call: Call, room: Room, tile: i32): void {
   const head = tile / perHead;
   const first = (tile % perHead) * call.queriesPerTile;
   setRows(call, room, head / call.Hkv, head % call.Hkv, first);
-  beginRows(call, room);
   readQueries(call, room);
+  room.shrink = 1;
+  passKeys(call, room);
+  if (overflows(room)) {
+    room.shrink = call.shrink;
+    passKeys(call, room);
+  }
+  writeRows(call, room);
+}
+
+/** All keys that the rows see, from the first to the last. */
+function passKeys(call: Call, room: Room): void {
+  beginRows(call, room);
   const separates = hasTables(call);
   if (separates) beginTables(call, room);
   const last = lastKey(room);
@@ -41,7 +52,18 @@ export function forwardTile(call: Call, room: Room, tile: i32): void {
     if (isFew) fetch(room.keys + room.keyStride * ((end - key) as usize), room.keyStride, room.keysAhead);
     for (let p = 0; p < room.panelCount; p++) addValues(call, room, p);
   }
-  finishRows(call, room);
+  if (call.valueTable !== 0) for (let p = 0; p < room.panelCount; p++) addTableValues(call, room, p);
+}
+
+/** Whether sums of values have become too large, or values were no numbers, which then stay so. */
+function overflows(room: Room): bool {
+  for (let slot = 0; slot < room.panelCount * LANES; slot++) {
+    if (rowOf(room, slot).n < 0) continue;
+    const sum = load<f32>(room.rowSum + ((slot as usize) << 2));
+    const outputs = room.outputs + (((slot * room.columns) as usize) << 2);
+    if (sum - sum === 0 && !allFinite(outputs, 0, 1, room.columns)) return true;
+  }
+  return false;
 }
 
 /** A learned sink is one more score, whose value is 0. */
@@ -74,6 +96,7 @@ function weighPanel(call: Call, room: Room, p: i32): void {
     const at = rows + half;
     takeScores(scores + half, count, room.rowMax + at, room.rowSum + at, room.factors + at);
   }
+  if (room.shrink !== 1) shrinkWeights(room, scores, count);
   if (call.dropoutThreshold !== 0) dropWeights(call, room, panel, p * LANES, scores);
   if (call.valueTable !== 0) sumTableWeights(call, room, p, scores);
 }
@@ -107,33 +130,14 @@ function addValues(call: Call, room: Room, p: i32): void {
   }
 }
 
-/** What `addWeighted` does, without the values of hidden pairs: 0 times NaN is NaN. */
-function addSeenValues(call: Call, room: Room, panel: Panel, p: i32): void {
-  const weights = scoresOf(call, room, p);
-  for (let lane = 0; lane < LANES; lane++) {
-    const slot = p * LANES + lane;
-    const row = rowOf(room, slot);
-    if (row.n < 0) continue;
-    const to = room.outputs + (((slot * room.columns) as usize) << 2);
-    const factor = load<f32>(room.factors + ((slot as usize) << 2));
-    for (let d = 0; d < room.columns; d++) {
-      const at = to + ((d as usize) << 2);
-      store<f32>(at, load<f32>(at) * factor);
-    }
-    for (let key = panel.from; key < panel.to; key++) {
-      if (!sees(call, room, row, key)) continue;
-      const weight = load<f32>(weights + (((key - panel.from) as usize) << 5) + ((lane as usize) << 2));
-      const value = room.values + ((key - room.tileFrom) as usize) * room.valueStride;
-      for (let d = 0; d < room.columns; d++) {
-        const at = (d as usize) << 2;
-        store<f32>(to + at, load<f32>(to + at) + weight * load<f32>(value + at));
-      }
-    }
-  }
+/** Weights are at most 1, and as many as keys: sums of values times all of them may overflow where their mean does not. */
+function shrinkWeights(room: Room, weights: usize, count: i32): void {
+  const factor = f32x4.splat(room.shrink);
+  const end = weights + ((count as usize) << 5);
+  for (let at = weights; at < end; at += 16) v128.store(at, f32x4.mul(v128.load(at), factor));
 }
 
-function finishRows(call: Call, room: Room): void {
-  if (call.valueTable !== 0) for (let p = 0; p < room.panelCount; p++) addTableValues(call, room, p);
+function writeRows(call: Call, room: Room): void {
   for (let slot = 0; slot < room.panelCount * LANES; slot++) {
     const row = rowOf(room, slot);
     if (row.n < 0) continue;
@@ -141,7 +145,7 @@ function finishRows(call: Call, room: Room): void {
     const sum = load<f32>(room.rowSum + at);
     store<f32>(call.rowMax + ((row.n as usize) << 2), load<f32>(room.rowMax + at));
     store<f32>(call.rowSum + ((row.n as usize) << 2), sum);
-    const inverse: f32 = sum === 0 ? 0 : 1 / sum; // it has seen nothing: zeros
+    const inverse: f32 = sum === 0 ? 0 : 1 / (sum * room.shrink); // it has seen nothing: zeros
     const from = room.outputs + (((slot * room.columns) as usize) << 2);
     const to = call.output + (((row.n * call.Dv) as usize) << 2);
     for (let d = 0; d < call.Dv; d++) {

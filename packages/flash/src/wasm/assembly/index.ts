@@ -7,8 +7,8 @@ import { roomAt } from './room';
 import { beginWeights, weighTile } from './weights';
 
 /** Bytes of the room that one thread needs for a pass. */
-export function roomBytes(call: usize, isBackward: bool): usize {
-  return layOut(changetype<Call>(call), 0, isBackward);
+export function roomBytes(call: usize, isBackward: bool): f64 {
+  return layOut(changetype<Call>(call), 0, isBackward) as f64;
 }
 
 export function beginRoom(call: usize, room: usize, isBackward: bool): void {

@@ -2,7 +2,7 @@
 // 1803.02155; Dai et al. 2019, 1901.02860).
 import { Call, Gradients, Table } from './call';
 import { KEY_TABLE, lookUp } from './lookup';
-import { addOuter, addWeighted } from './products';
+import { addOuterSeen, addWeightedSeen } from './non-finite';
 import { LANES, panelOf, Room } from './room';
 import { addProducts, gradientOf, makeProducts, ofGroup, sumByRow, tableOf } from './table-products';
 
@@ -61,7 +61,7 @@ export function finishKeyTable(
   const stride = (table.width as usize) << 2;
   const place = ((p * LANES) as usize) * stride;
   const entries = (first as usize) * stride;
-  addOuter(
+  addOuterSeen(
     sums,
     count,
     rows + place,
@@ -70,7 +70,7 @@ export function finishKeyTable(
   );
   for (let half: usize = 0; half < 2; half++) {
     const at = to + place + half * 4 * stride;
-    addWeighted(
+    addWeightedSeen(
       sums + (half << 4),
       tableOf(table, panel) + entries,
       stride,

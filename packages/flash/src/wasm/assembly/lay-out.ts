@@ -2,21 +2,21 @@
 import { Call, Table } from './call';
 import { aligned, LANES, Line, Lookup, Panel, Products, Room, roomAt, Row } from './room';
 
-let next: usize = 0;
+let next: u64 = 0;
 let writes: bool = false;
 
-/** Room for so many numbers. */
-function take(numbers: i32): usize {
-  const at = next;
-  next += aligned((numbers as usize) << 2);
+/** Reserves `count * times * again` numbers. Counts on beyond 32 bits, so that the host can refuse what no memory holds. */
+function take(count: i32, times: i32 = 1, again: i32 = 1): usize {
+  const at = next as usize;
+  next += ((((count as u64) * (times as u64) * (again as u64)) << 2) + 63) & ~63;
   return at;
 }
 
 /** Divides the bytes from `at` on for a pass, and returns the first behind them. At 0 it only counts. */
-export function layOut(call: Call, at: usize, isBackward: bool): usize {
+export function layOut(call: Call, at: usize, isBackward: bool): u64 {
   const room = roomAt(at);
   writes = at !== 0;
-  next = changetype<usize>(room) + aligned(offsetof<Room>());
+  next = (changetype<usize>(room) + aligned(offsetof<Room>())) as u64;
   layOutRows(call, room, isBackward);
   if (isBackward) layOutGradients(call, room);
   if (hasTables(call)) layOutTables(call, room, isBackward);
@@ -38,17 +38,17 @@ function layOutRows(call: Call, room: Room, isBackward: bool): void {
   const lanes = panels * LANES;
   const columns = (call.Dv + 7) & ~7;
   const keyColumns = isBackward ? (call.D + 7) & ~7 : call.D;
-  const rows = take((lanes * (offsetof<Row>() as i32)) >> 2);
-  const panelsAt = take((panels * (offsetof<Panel>() as i32)) >> 2);
-  const queries = take(lanes * call.D);
-  const scores = take(lanes * call.keysPerTile);
-  const outputs = take(lanes * columns);
+  const rows = take(lanes, (offsetof<Row>() as i32) >> 2);
+  const panelsAt = take(panels, (offsetof<Panel>() as i32) >> 2);
+  const queries = take(lanes, call.D);
+  const scores = take(lanes, call.keysPerTile);
+  const outputs = take(lanes, columns);
   const rowMax = take(lanes);
   const rowSum = take(lanes);
   const factors = take(lanes);
   const draws = take(lanes);
-  const keyRoom = take(call.keysPerTile * keyColumns);
-  const valueRoom = take(call.keysPerTile * columns);
+  const keyRoom = take(call.keysPerTile, keyColumns);
+  const valueRoom = take(call.keysPerTile, columns);
   const ones = take(LANES);
   if (!writes) return;
   room.rows = rows;
@@ -73,16 +73,16 @@ function layOutGradients(call: Call, room: Room): void {
   const columns = (call.Dv + 7) & ~7;
   const keyColumns = (call.D + 7) & ~7;
   const delta = take(lanes);
-  const capped = take(call.keysPerTile * LANES);
-  const kept = take(call.keysPerTile * LANES);
-  const scoreGradients = take(lanes * call.keysPerTile);
-  const queryRows = take(lanes * keyColumns);
-  const queryGradients = take(lanes * keyColumns);
-  const outputGradients = take(lanes * call.Dv);
-  const outputGradientRows = take(lanes * columns);
+  const tanhs = take(call.keysPerTile, LANES);
+  const kept = take(call.keysPerTile, LANES);
+  const scoreGradients = take(lanes, call.keysPerTile);
+  const queryRows = take(lanes, keyColumns);
+  const queryGradients = take(lanes, keyColumns);
+  const outputGradients = take(lanes, call.Dv);
+  const outputGradientRows = take(lanes, columns);
   if (!writes) return;
   room.delta = delta;
-  room.capped = capped;
+  room.tanhs = tanhs;
   room.kept = kept;
   room.scoreGradients = scoreGradients;
   room.queryRows = queryRows;
@@ -102,24 +102,24 @@ function layOutTables(call: Call, room: Room, isBackward: bool): void {
   const ownQuery = call.keyTableQuery !== 0 ? 1 : 0;
   const lookup = take((offsetof<Lookup>() as i32) >> 2);
   const lines = take((offsetof<Line>() as i32) * 4);
-  const lineRows = take(4 * lineLength);
-  const entries = take(call.keysPerTile * LANES);
-  const tableBiases = take((call.keysPerTile + LANES) * LANES);
-  const tableQueries = take(ownQuery * panels * LANES * call.D);
+  const lineRows = take(4, lineLength);
+  const entries = take(call.keysPerTile, LANES);
+  const tableBiases = take(call.keysPerTile + LANES, LANES);
+  const tableQueries = take(ownQuery * panels, LANES, call.D);
   const keyProducts = products(panels, ofKeys);
   const valueProducts = products(panels, ofBackward * ofValues);
   const queryProducts = products(groups, ofQueries);
-  const keyPanels = take(call.queryTable !== 0 ? groups * LANES * call.D : 0);
-  const tableWeights = take(panels * ofValues * LANES);
-  const keyTableSums = take(ofBackward * panels * ofKeys * LANES);
-  const queryTableSums = take(ofBackward * groups * ofQueries * LANES);
+  const keyPanels = take(call.queryTable !== 0 ? groups * LANES : 0, call.D);
+  const tableWeights = take(panels, ofValues, LANES);
+  const keyTableSums = take(ofBackward * panels, ofKeys, LANES);
+  const queryTableSums = take(ofBackward * groups, ofQueries, LANES);
   const keyColumns = (call.D + 7) & ~7;
   const ofQueryTable = isBackward && call.queryTable !== 0 ? 1 : 0;
-  const paddedKeys = take(ofQueryTable * groups * LANES * keyColumns);
-  const keySums = take(ofQueryTable * LANES * keyColumns);
-  const ofOwnQuery = ofBackward * ownQuery * panels * LANES * keyColumns;
-  const tableQueryRows = take(ofOwnQuery);
-  const tableQueryGradients = take(ofOwnQuery);
+  const scaledKeys = take(ofQueryTable * groups, LANES, keyColumns);
+  const keySums = take(ofQueryTable, LANES, keyColumns);
+  const ofOwnQuery = ofBackward * ownQuery * panels * LANES;
+  const tableQueryRows = take(ofOwnQuery, keyColumns);
+  const tableQueryGradients = take(ofOwnQuery, keyColumns);
   if (!writes) return;
   room.lookup = changetype<Lookup>(lookup);
   room.lines = lines;
@@ -137,7 +137,7 @@ function layOutTables(call: Call, room: Room, isBackward: bool): void {
   room.tableWeights = tableWeights;
   room.keyTableSums = keyTableSums;
   room.queryTableSums = queryTableSums;
-  room.paddedKeys = paddedKeys;
+  room.scaledKeys = scaledKeys;
   room.keySums = keySums;
   room.tableQueryRows = tableQueryRows;
   room.tableQueryGradients = tableQueryGradients;
@@ -150,8 +150,8 @@ function rowsOf(table: usize): i32 {
 
 function products(groups: i32, R: i32): usize {
   const at = take((offsetof<Products>() as i32) >> 2);
-  const numbers = take(groups * R * LANES);
-  const stamps = take(groups * R);
+  const numbers = take(groups, R, LANES);
+  const stamps = take(groups, R);
   if (!writes) return at;
   const made = changetype<Products>(at);
   made.numbers = numbers;

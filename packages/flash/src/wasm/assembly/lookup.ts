@@ -9,6 +9,8 @@ export const KEY_TABLE: i32 = 1;
 export const QUERY_TABLE: i32 = 2;
 export const VALUE_TABLE: i32 = 3;
 
+const FAR: i64 = 1 << 30; // distances of a line have 32 bits
+
 @inline
 function lineOf(room: Room, which: i32): Line {
   return changetype<Line>(room.lines + (which as usize) * offsetof<Line>());
@@ -30,19 +32,25 @@ export function beginLookup(call: Call, room: Room, count: i32): void {
   room.keysAreConsecutive = 1;
   const first = keyPosition(call, room, room.tileFrom);
   for (let n = 1; n < count; n++) {
-    if (keyPosition(call, room, room.tileFrom + n) !== first + n) room.keysAreConsecutive = 0;
+    if (distanceOf(keyPosition(call, room, room.tileFrom + n), first) !== (n as i64)) room.keysAreConsecutive = 0;
   }
 }
 
 /** The row of a distance, or -1 where the table has none. */
 @inline
-function rowAt(table: Table, distance: i32): i32 {
-  let row = distance - table.from;
+function rowAt(table: Table, distance: i64): i32 {
+  let row = distance - (table.from as i64);
   if (table.entries !== 0) {
-    row = max(0, min(table.entryCount - 1, row));
-    row = load<i32>(table.entries + ((row as usize) << 2));
+    const entry = max<i64>(0, min<i64>((table.entryCount - 1) as i64, row));
+    row = load<i32>(table.entries + ((entry as usize) << 2)) as i64;
   }
-  return row >= 0 && row < table.R ? row : -1;
+  return row >= 0 && row < (table.R as i64) ? (row as i32) : -1;
+}
+
+/** Positions have 32 bits, their differences 33. */
+@inline
+function distanceOf(keyPosition: i32, queryPosition: i32): i64 {
+  return (keyPosition as i64) - (queryPosition as i64);
 }
 
 /** Sets `room.lookup` for the pairs of a panel. */
@@ -52,9 +60,11 @@ export function lookUp(call: Call, room: Room, which: i32, table: Table, p: i32)
   const count = panel.to - panel.from;
   let at: usize;
   let entries: i32;
-  if (panel.isConsecutive !== 0 && room.keysAreConsecutive !== 0) {
-    const query = rowOf(room, p * LANES).position;
-    const distance = keyPosition(call, room, panel.from) - query; // of the first key and lane 0
+  const query = rowOf(room, p * LANES).position;
+  const ofFirst = distanceOf(keyPosition(call, room, panel.from), query); // of the first key and lane 0
+  const isLine = panel.isConsecutive !== 0 && room.keysAreConsecutive !== 0 && abs<i64>(ofFirst) < FAR;
+  if (isLine) {
+    const distance = ofFirst as i32;
     const line = lineOf(room, which);
     if (distance - (LANES - 1) < line.from || distance + count > line.to)
       fillLine(call, room, table, line, query);
@@ -85,7 +95,7 @@ export function lookUp(call: Call, room: Room, which: i32, table: Table, p: i32)
 /** Whether the bias of a pair's distance is -Infinity. */
 export function tableBiasHides(call: Call, room: Room, row: Row, key: i32): bool {
   const table = changetype<Table>(call.biasTable);
-  const found = rowAt(table, keyPosition(call, room, key) - row.position);
+  const found = rowAt(table, distanceOf(keyPosition(call, room, key), row.position));
   if (found < 0) return false;
   return load<f32>(table.rows + (((row.h * table.headStride + found) as usize) << 2)) === NEGATIVE_INFINITY;
 }
@@ -95,7 +105,7 @@ function fillLine(call: Call, room: Room, table: Table, line: Line, query: i32):
   line.to = keyPosition(call, room, room.tileFrom + room.tileCount - 1) - query + 1;
   line.from = keyPosition(call, room, room.tileFrom) - query - (call.queriesPerTile + LANES);
   for (let distance = line.from; distance < line.to; distance++) {
-    store<i32>(line.rows + (((line.to - 1 - distance) as usize) << 2), rowAt(table, distance));
+    store<i32>(line.rows + (((line.to - 1 - distance) as usize) << 2), rowAt(table, distance as i64));
   }
 }
 
@@ -106,7 +116,7 @@ function fillEntries(call: Call, room: Room, table: Table, p: i32): void {
     const at = room.entries + (((key - panel.from) as usize) << 5);
     for (let lane = 0; lane < LANES; lane++) {
       const row = rowOf(room, p * LANES + lane);
-      store<i32>(at + ((lane as usize) << 2), row.n < 0 ? -1 : rowAt(table, position - row.position));
+      store<i32>(at + ((lane as usize) << 2), row.n < 0 ? -1 : rowAt(table, distanceOf(position, row.position)));
     }
   }
 }

@@ -178,14 +178,3 @@ export function addOuter(weights: usize, count: i32, rows: usize, columns: i32, 
     }
   }
 }
-
-/** Whether numbers times 0 are all 0. */
-export function allFinite(rows: usize, stride: usize, count: i32, columns: i32): bool {
-  const zero = f32x4.splat(0);
-  let sum = zero;
-  for (let row = 0; row < count; row++, rows += stride) {
-    const end = rows + ((columns as usize) << 2);
-    for (let at = rows; at < end; at += 16) sum = f32x4.add(sum, f32x4.mul(v128.load(at), zero));
-  }
-  return v128.any_true(f32x4.ne(sum, sum)) === false;
-}

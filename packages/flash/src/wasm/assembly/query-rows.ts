@@ -33,7 +33,7 @@ function setPositions(call: Call, room: Room): void {
       const row = rowOf(room, p * LANES + lane);
       if (row.n < 0) continue;
       row.position = load<i32>(call.queryPositions + (((room.b * call.Sq + row.i) as usize) << 2));
-      if (row.position !== first.position + lane) panel.isConsecutive = 0;
+      if ((row.position as i64) !== (first.position as i64) + (lane as i64)) panel.isConsecutive = 0;
     }
   }
 }
@@ -122,12 +122,13 @@ export function packRows(room: Room, from: usize, width: i32, size: i32, factor:
   }
 }
 
-/** Writes them as [slots, columns], zeros behind `size` numbers. */
+/** Writes them as [slots, columns], times `factor`, zeros behind `size` numbers. */
 export function copyRows(
   room: Room,
   from: usize,
   width: i32,
   size: i32,
+  factor: f32,
   columns: i32,
   slots: i32,
   to: usize,
@@ -135,11 +136,13 @@ export function copyRows(
   for (let slot = 0; slot < slots; slot++, to += (columns as usize) << 2) {
     const n = rowOf(room, slot).n;
     memory.fill(to, 0, (columns as usize) << 2);
-    if (n >= 0) memory.copy(to, from + (((n * width) as usize) << 2), (size as usize) << 2);
+    if (n < 0) continue;
+    const row = from + (((n * width) as usize) << 2);
+    for (let at: usize = 0; at < (size as usize) << 2; at += 4) store<f32>(to + at, load<f32>(row + at) * factor);
   }
 }
 
-/** Writes the queries times `queryFactor`: number by number, or row by row where there are few (see few-rows.ts). */
+/** Writes the queries times `scale`: number by number, or row by row where there are few (see few-rows.ts). */
 export function readQueries(call: Call, room: Room): void {
   room.few = 0;
   if (room.rowCount <= 4 && room.panelCount === 1 && (call.D & 3) === 0)
@@ -150,11 +153,8 @@ export function readQueries(call: Call, room: Room): void {
 
 function readRows(call: Call, room: Room, from: usize, to: usize): void {
   if (room.few === 0) {
-    packRows(room, from, call.D, call.D, call.queryFactor, to);
+    packRows(room, from, call.D, call.D, call.scale, to);
     return;
   }
-  copyRows(room, from, call.D, call.D, call.D, 4, to);
-  const end = to + ((call.D as usize) << 4);
-  const factor = f32x4.splat(call.queryFactor);
-  for (let at = to; at < end; at += 16) v128.store(at, f32x4.mul(v128.load(at), factor));
+  copyRows(room, from, call.D, call.D, call.scale, call.D, 4, to);
 }

@@ -1,7 +1,7 @@
 // scores += scale · k·queries_d: products of keys with rows found by distance (He et al. 2020, 2006.03654).
 import { Call, Gradients, Table } from './call';
 import { lookUp, QUERY_TABLE } from './lookup';
-import { addOuter, addWeighted } from './products';
+import { addOuterSeen, addWeightedSeen } from './non-finite';
 import { LANES, Panel, panelOf, Room } from './room';
 import { dot, forget, gradientOf, lanesOf, makeProducts, ofGroup, rangeOf, tableOf } from './table-products';
 
@@ -48,7 +48,7 @@ export function addQueryTable(call: Call, room: Room, p: i32, scores: usize): vo
       for (let n: usize = 0; n < 32; n += 4) {
         const row = load<i32>(entries + n);
         if (row < 0) continue;
-        const product = load<f32>(products + ((row as usize) << 5) + lane) * call.queryFactor;
+        const product = load<f32>(products + ((row as usize) << 5) + lane) * call.scale;
         store<f32>(at + n, load<f32>(at + n) + product);
       }
     }
@@ -69,7 +69,7 @@ function addFewQueryTable(call: Call, room: Room, p: i32, scores: usize): void {
       const row = load<i32>(room.lookup.at + place * room.lookup.stride + lane);
       if (row < 0) continue;
       const at = scores + (place << 5) + lane;
-      const product = dot(keyAt, rows + (((row * table.width) as usize) << 2), call.D) * call.queryFactor;
+      const product = dot(keyAt, rows + (((row * table.width) as usize) << 2), call.D) * call.scale;
       store<f32>(at, load<f32>(at) + product);
     }
   }
@@ -106,20 +106,21 @@ export function addQueryTableGradients(
         store<f32>(at, load<f32>(at) + load<f32>(from + n));
       }
     }
-    finishKeys(gradients, room, table, panel, group, sums, toKeys);
+    finishKeys(call, gradients, room, panel, group, sums, toKeys);
   }
 }
 
 /** From sums of eight keys, [R, LANES], to the gradients of the table and of the keys; the sums become 0 again. */
 function finishKeys(
+  call: Call,
   gradients: Gradients,
   room: Room,
-  table: Table,
   panel: Panel,
   group: i32,
   sums: usize,
   toKeys: usize,
 ): void {
+  const table = changetype<Table>(call.queryTable);
   const first = room.lookup.from;
   const count = room.lookup.to - first;
   if (count <= 0) return;
@@ -127,12 +128,12 @@ function finishKeys(
   const from = sums + ((first as usize) << 5);
   const entries = (first as usize) * stride;
   const lanes = min(LANES, room.tileCount - group * LANES);
-  const keys = room.paddedKeys + ((group * LANES) as usize) * stride;
-  addOuter(from, count, keys, table.width, gradientOf(gradients.queryTable, table, panel.h, 4) + entries);
+  const keys = room.scaledKeys + ((group * LANES) as usize) * stride;
+  addOuterSeen(from, count, keys, table.width, gradientOf(gradients.queryTable, table, panel.h, 4) + entries);
   memory.fill(room.keySums, 0, (LANES as usize) * stride);
   for (let half: usize = 0; half < 2; half++) {
     const at = room.keySums + half * 4 * stride;
-    addWeighted(
+    addWeightedSeen(
       from + (half << 4),
       tableOf(table, panel) + entries,
       stride,
@@ -143,8 +144,10 @@ function finishKeys(
     );
   }
   const to = toKeys + ((group * LANES) as usize) * stride;
+  const scale = f32x4.splat(call.scale);
   for (let at: usize = 0; at < (lanes as usize) * stride; at += 16) {
-    v128.store(to + at, f32x4.add(v128.load(to + at), v128.load(room.keySums + at)));
+    const sums = f32x4.mul(v128.load(room.keySums + at), scale);
+    v128.store(to + at, f32x4.add(v128.load(to + at), sums));
   }
   memory.fill(from, 0, (count as usize) << 5);
 }

@@ -72,6 +72,7 @@ export class Room {
   rowSum: usize;
   draws: usize; // [panels, LANES], what dropout draws of a row begin with
   factors: usize; // what earlier outputs are multiplied by
+  shrink: f32; // what weights are multiplied by before they meet values: 1, unless their sums overflow
   tileFrom: i32; // the first key of the current tile
   tileCount: i32;
   keysAreConsecutive: i32; // 1: their positions follow each other
@@ -87,11 +88,11 @@ export class Room {
   // For the backward pass:
   ones: usize; // [LANES]
   delta: usize; // [panels, LANES]
-  capped: usize; // [keysPerTile, LANES], scores before the bias
+  tanhs: usize; // [keysPerTile, LANES], where there is softcap: of scores over it
   kept: usize; // [keysPerTile, LANES], what dropout multiplies by
   scoreGradients: usize; // [panels, keysPerTile, LANES]
-  queryRows: usize; // [panels, LANES, keyColumns]
-  queryGradients: usize; // the same
+  queryRows: usize; // [panels, LANES, keyColumns], times scale
+  queryGradients: usize; // the same, of queries times scale
   outputGradients: usize; // [panels, Dv, LANES]
   outputGradientRows: usize; // [panels, LANES, columns]
   // For tables:
@@ -108,7 +109,7 @@ export class Room {
   keyTableSums: usize; // [panels, R, LANES], gradients of the products
   queryTableSums: usize; // [keysPerTile / LANES, R, LANES]
   queryTableHead: i32; // whose products `queryProducts` has
-  paddedKeys: usize; // [keysPerTile, keyColumns], and zeros behind the keys of the tile
+  scaledKeys: usize; // [keysPerTile, keyColumns], the keys of the tile times scale, and zeros behind them
   keySums: usize; // [LANES, keyColumns]
   tableQueryRows: usize; // as queryRows, of the table's own queries
   tableQueryGradients: usize;

@@ -35,21 +35,16 @@ export function throughSoftmax(
   }
 }
 
-/** Gradients of capped scores become those of the products of query and key. */
+/** Gradients of capped scores become those of scores before softcap. */
 export function throughCap(call: Call, room: Room, count: i32, scoreGradients: usize): void {
+  if (call.softcap === 0) return;
   const end = scoreGradients + ((count as usize) << 5);
-  const scale = f32x4.splat(call.scale);
-  if (call.softcap === 0) {
-    for (let at = scoreGradients; at < end; at += 16) v128.store(at, f32x4.mul(v128.load(at), scale));
-    return;
-  }
-  const inverse = f32x4.splat(1 / call.softcap);
   const one = f32x4.splat(1);
-  let capped = room.capped;
-  for (let at = scoreGradients; at < end; at += 16, capped += 16) {
-    const tanh = f32x4.mul(v128.load(capped), inverse);
-    const slope = f32x4.mul(scale, f32x4.sub(one, f32x4.mul(tanh, tanh)));
-    const gradient = f32x4.mul(v128.load(at), slope);
-    v128.store(at, v128.and(gradient, f32x4.ne(v128.load(at), f32x4.splat(0))));
+  const zero = f32x4.splat(0);
+  let tanhs = room.tanhs;
+  for (let at = scoreGradients; at < end; at += 16, tanhs += 16) {
+    const tanh = v128.load(tanhs);
+    const gradient = f32x4.mul(v128.load(at), f32x4.sub(one, f32x4.mul(tanh, tanh)));
+    v128.store(at, v128.and(gradient, f32x4.ne(v128.load(at), zero))); // hidden pairs may hold anything
   }
 }

@@ -31,9 +31,9 @@ export function hidesPairs(call: Call, room: Room, p: i32): bool {
 /**
  * Writes the scores of a panel from `panel.from` on.
  *
- * @param capped gets scores before the bias, where there is softcap; 0: nobody asks
+ * @param tanhs gets the hyperbolic tangents of softcap, where there is one; 0: nobody asks
  */
-export function scorePanel(call: Call, room: Room, p: i32, scores: usize, capped: usize): void {
+export function scorePanel(call: Call, room: Room, p: i32, scores: usize, tanhs: usize): void {
   const panel = panelOf(room, p);
   const count = panel.to - panel.from;
   const firstSlot = p * LANES;
@@ -44,10 +44,7 @@ export function scorePanel(call: Call, room: Room, p: i32, scores: usize, capped
   else keysTimesFour(keys, room.keyStride, count, queries, call.D, scores);
   if (call.keyTable !== 0) addKeyTable(call, room, p, scores);
   if (call.queryTable !== 0) addQueryTable(call, room, p, scores);
-  if (call.softcap !== 0) {
-    capScores(scores, count, call.softcap);
-    if (capped !== 0) memory.copy(capped, scores, (count as usize) << 5);
-  }
+  if (call.softcap !== 0) capScores(call, scores, count, tanhs);
   if (call.biasTable !== 0) addTableBias(call, room, p, scores);
   if (call.bias !== 0) addBias(call, room, panel, firstSlot, scores);
   if (panel.partial !== 0) hideBySpans(call, room, panel, firstSlot, scores);

@@ -1,4 +1,5 @@
 // Softmax of rows whose scores come tile after tile (Milakov and Gimelshein 2018, 1805.02867), four rows side by side.
+import { Call } from './call';
 import { exp, larger, NEGATIVE_INFINITY, tanh } from './simd';
 
 /**
@@ -38,9 +39,20 @@ export function takeScores(
   v128.store(rowSumAt, f32x4.add(f32x4.mul(v128.load(rowSumAt), factor), sum));
 }
 
-/** `score = softcap · tanh(score)`; the query is divided by softcap already. */
-export function capScores(scores: usize, count: i32, softcap: f32): void {
-  const cap = f32x4.splat(softcap);
+/**
+ * `score = softcap · tanh(score / softcap)`.
+ *
+ * @param tanhs gets the tangents, from which the gradient is made; 0: nobody asks
+ */
+export function capScores(call: Call, scores: usize, count: i32, tanhs: usize): void {
+  const cap = f32x4.splat(call.softcap);
+  const inverse = f32x4.splat(call.inverseCap);
   const end = scores + ((count as usize) << 5);
-  for (; scores < end; scores += 16) v128.store(scores, f32x4.mul(cap, tanh(v128.load(scores))));
+  for (; scores < end; scores += 16) {
+    const tangent = tanh(f32x4.mul(v128.load(scores), inverse));
+    v128.store(scores, f32x4.mul(cap, tangent));
+    if (tanhs === 0) continue;
+    v128.store(tanhs, tangent);
+    tanhs += 16;
+  }
 }

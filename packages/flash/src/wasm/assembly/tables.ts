@@ -27,7 +27,7 @@ export function beginTableGradients(call: Call, room: Room, slots: i32): void {
   forget(room.valueProducts);
   beginTableSums(call, room);
   if (call.keyTableQuery === 0) return;
-  packRows(room, call.keyTableQuery, call.D, call.D, call.queryFactor, room.tableQueries);
-  copyRows(room, call.keyTableQuery, call.D, call.D, room.keyColumns, slots, room.tableQueryRows);
+  packRows(room, call.keyTableQuery, call.D, call.D, call.scale, room.tableQueries);
+  copyRows(room, call.keyTableQuery, call.D, call.D, call.scale, room.keyColumns, slots, room.tableQueryRows);
   memory.fill(room.tableQueryGradients, 0, ((slots * room.keyColumns) as usize) << 2);
 }

@@ -1,7 +1,7 @@
 // output += Σ weights · values_d: weights are summed by table row first (Shaw et al. 2018, 1803.02155).
 import { Call, Gradients, Table } from './call';
 import { lookUp, VALUE_TABLE } from './lookup';
-import { addOuter, addWeighted } from './products';
+import { addOuterSeen, addWeightedSeen } from './non-finite';
 import { LANES, Panel, panelOf, Room } from './room';
 import { addProducts, gradientOf, makeProducts, ofGroup, sumByRow, tableOf } from './table-products';
 
@@ -53,7 +53,7 @@ export function addTableValues(call: Call, room: Room, p: i32): void {
   for (let half = 0; half < 2; half++) {
     const to = room.outputs + ((((p * LANES + half * 4) * room.columns) as usize) << 2);
     const count = panel.tableTo - panel.tableFrom;
-    addWeighted(weights + ((half as usize) << 4), rows, stride, count, room.ones, to, room.columns);
+    addWeightedSeen(weights + ((half as usize) << 4), rows, stride, count, room.ones, to, room.columns);
   }
 }
 
@@ -89,5 +89,5 @@ export function finishValueTable(call: Call, gradients: Gradients, room: Room, p
   const stride = (table.width as usize) << 2;
   const rows = room.outputGradientRows + ((p * LANES) as usize) * stride;
   const to = gradientOf(gradients.valueTable, table, panel.h, 4) + (first as usize) * stride;
-  addOuter(sums, count, rows, table.width, to);
+  addOuterSeen(sums, count, rows, table.width, to);
 }

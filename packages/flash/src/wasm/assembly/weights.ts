@@ -2,7 +2,7 @@
 import { Call } from './call';
 import { loadTile } from './key-tile';
 import { hasTables } from './lay-out';
-import { readQueries, setPanels, setRows } from './query-rows';
+import { lastKey, readQueries, setPanels, setRows } from './query-rows';
 import { LANES, panelOf, Room, rowOf } from './room';
 import { scorePanel, scoresOf } from './scores';
 import { exp, NEGATIVE_INFINITY } from './simd';
@@ -21,8 +21,9 @@ export function beginWeights(call: Call, room: Room, head: i32, first: i32): voi
  */
 export function weighTile(call: Call, room: Room, first: i32, from: i32, to: i32, weights: usize): bool {
   if (!setPanels(call, room, from, to)) return false;
-  loadTile(call, room, from, to);
-  if (hasTables(call)) beginTile(call, room, to - from);
+  const end = min(to, lastKey(room)); // behind it a batch entry may have no keys
+  loadTile(call, room, from, end);
+  if (hasTables(call)) beginTile(call, room, end - from);
   const count = min(call.queriesPerTile, call.Sq - first);
   const bytes = ((to - from) as usize) << 2;
   memory.fill(weights, 0, ((call.G * count) as usize) * bytes);

@@ -38,7 +38,9 @@ function startInNode(
 function startInPage(data: HelperData, onEnd: () => void): Helper {
   const address = URL.createObjectURL(new Blob([workerCode], { type: 'text/javascript' }));
   const worker = new Worker(address);
+  let give = () => {};
   const ready = new Promise<void>((resolve, reject) => {
+    give = () => reject(new Error('it has ended'));
     worker.addEventListener('message', () => resolve());
     worker.addEventListener('error', ({ message }) => {
       reject(new Error(message || 'the page does not let it'));
@@ -46,5 +48,9 @@ function startInPage(data: HelperData, onEnd: () => void): Helper {
     });
   }).finally(() => URL.revokeObjectURL(address));
   worker.postMessage(data);
-  return { ready, end: () => worker.terminate() };
+  const end = () => {
+    worker.terminate(); // it would never say that it is ready
+    give();
+  };
+  return { ready, end };
 }

@@ -98,6 +98,39 @@ describe('threads', () => {
     }
   });
 
+  it('end with dispose while they start, and may start again at once', async () => {
+    const started: Worker[] = [];
+    const note = (worker: Worker) => started.push(worker);
+    process.on('worker', note);
+    const kernel = threaded();
+    const first = kernel.prepare!();
+    kernel.dispose!();
+    expect(noteOf(kernel)).toMatch(/one thread: the kernel is disposed/);
+    await first;
+    expect(noteOf(kernel)).toMatch(/one thread: the kernel is disposed/);
+    expect(started).toHaveLength(0);
+    const second = kernel.prepare!();
+    while (started.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    kernel.dispose!(); // now that there are threads
+    await Promise.all([second, kernel.prepare!()]);
+    expect(noteOf(kernel)).toMatch(/2 threads$/);
+    process.off('worker', note);
+    expect(started).toHaveLength(2);
+    expect(started[0]!.threadId).toBe(-1); // it has ended
+  });
+
+  it('are given up within two seconds when one dies with work in hand', async () => {
+    const kernel = await ready();
+    const store: Change = Atomics.store;
+    const loseOne: Change = (cells, index, value) =>
+      store(cells, index, index === cell.left ? value - 1 : value);
+    vi.spyOn(Atomics, 'store').mockImplementation(loseOne as never);
+    const began = performance.now();
+    expect(outputOf(kernel)).toHaveLength(4 * 400 * 32);
+    expect(performance.now() - began).toBeLessThan(3000);
+    expect(noteOf(kernel)).toMatch(/one thread: a thread does not answer/);
+  });
+
   it('compute what the caller leaves to them', async () => {
     const kernel = await ready();
     let units = 0;
@@ -229,9 +262,9 @@ describe('threads', () => {
     }
   });
 
-  it.each([0, -1, 1.5, '2', Number.NaN])('are a whole number, not %s', (threads) => {
+  it.each([0, -1, 1.5, '2', Number.NaN, 257, 2 ** 31])('are a whole number, not %s', (threads) => {
     expect(() => flashWasm({ threads: threads as number })).toThrow(
-      /flashWasm: threads must be a whole number of at least 1/,
+      /flashWasm: threads must be a whole number from 1 to 256/,
     );
   });
 });

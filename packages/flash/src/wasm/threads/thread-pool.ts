@@ -12,10 +12,13 @@ export interface Pass {
   readonly call: number; // of a `Call`
   readonly gradients: number; // of `Gradients`; 0: forward, in units of tiles; else in units of heads
   readonly heads: number; // key/value heads of all batch entries
+  readonly expectedMs: number; // that one thread takes for all units
 }
 
 const notPrepared = 'prepare() has not been awaited on backend "wasm"';
-const patience = 10_000; // ms that the caller waits, beside a hundred times what its own units took
+// How long the caller waits for units that helpers have taken: a thread that has died says nothing while it waits.
+const patienceMs = 1000;
+const patienceFactor = 20; // of what a unit takes
 
 export class ThreadPool {
   readonly threads: number; // the caller's among them
@@ -27,6 +30,7 @@ export class ThreadPool {
   #mayWait = false;
   #starting: Promise<void> | undefined;
   #reason: string | undefined = notPrepared;
+  #generation = 0; // counts ends: what an earlier start still does is of no use
 
   constructor(threads: number, simd: () => SimdKind) {
     this.threads = threads;
@@ -48,20 +52,23 @@ export class ThreadPool {
   /** Starts the threads, unless they run. Where they cannot, `reason` says why. */
   start(): Promise<void> {
     if (this.reason === undefined) return Promise.resolve();
-    this.#starting ??= this.#start().finally(() => {
-      this.#starting = undefined;
+    if (this.#starting) return this.#starting;
+    this.end(notPrepared);
+    const starting = this.#start(this.#generation).finally(() => {
+      if (this.#starting === starting) this.#starting = undefined;
     });
-    return this.#starting;
+    this.#starting = starting;
+    return starting;
   }
 
-  async #start(): Promise<void> {
-    this.end(notPrepared);
+  async #start(generation: number): Promise<void> {
     if (!hasWasmHeap()) return;
     if (typeof SharedArrayBuffer === 'undefined') {
       this.#reason = 'memory cannot be shared: a page must be cross-origin isolated';
       return;
     }
     const module = await compileModule(this.#simd(), true);
+    if (this.#generation !== generation) return; // it has been disposed of meanwhile
     const helpers: Helper[] = [];
     this.#helpers = helpers;
     try {
@@ -71,15 +78,15 @@ export class ThreadPool {
       this.#mayWait = mayWait(this.#cells);
       for (let thread = 1; thread < this.threads; thread++) {
         const onEnd = () => {
-          const isRunning = this.#helpers === helpers && this.#reason === undefined;
+          const isRunning = this.#generation === generation && this.#reason === undefined;
           if (isRunning) this.end('a thread has ended');
         };
         helpers.push(startHelper({ module, memory, control, thread }, onEnd));
       }
       await Promise.all(helpers.map(({ ready }) => ready));
-      if (this.#helpers === helpers) this.#reason = undefined; // else it has been disposed meanwhile
+      if (this.#generation === generation) this.#reason = undefined;
     } catch (error) {
-      if (this.#helpers === helpers) this.end(`threads cannot be started: ${(error as Error).message}`);
+      if (this.#generation === generation) this.end(`threads cannot be started: ${(error as Error).message}`);
     }
   }
 
@@ -104,22 +111,35 @@ export class ThreadPool {
     const roomBytes = kernel.roomBytes(pass.call, isBackward);
     const rooms = blocks.take(roomBytes * this.threads);
     const cells = this.#cells;
-    const fields = { ...pass, units, rooms, roomBytes, pass: cells[cell.pass]! + 1, failed: 0, done: 0 };
+    const { call, gradients, heads } = pass;
+    const fields = {
+      call,
+      gradients,
+      heads,
+      units,
+      rooms,
+      roomBytes,
+      pass: cells[cell.pass]! + 1,
+      failed: 0,
+      done: 0,
+    };
     for (const [name, value] of Object.entries(fields)) cells[cell[name as keyof typeof fields]] = value;
     Atomics.store(cells, cell.left, units); // from here on units can be taken
     Atomics.add(cells, cell.wake, 1);
     Atomics.notify(cells, cell.wake, Math.min(this.#helpers.length, units - 1));
-    const began = performance.now();
     let taken = 0;
+    let unitMs = pass.expectedMs / units;
     try {
       kernel.beginRoom(pass.call, rooms, isBackward);
       for (let left = this.#take(); left > 0; left = this.#take()) {
         taken++;
+        const began = performance.now();
         compute(kernel, pass, { room: rooms, unit: units - left, units });
+        unitMs = Math.max(unitMs, performance.now() - began);
       }
     } finally {
       const untaken = Math.max(0, Atomics.exchange(cells, cell.left, 0));
-      this.#join(units - untaken - taken, 100 * (performance.now() - began) + patience);
+      this.#join(units - untaken - taken, patienceMs + patienceFactor * unitMs);
     }
     if (Atomics.load(cells, cell.failed) === 1) throw new ThreadsFailed('a thread has failed');
   }
@@ -128,12 +148,15 @@ export class ThreadPool {
     return Atomics.sub(this.#cells, cell.left, 1);
   }
 
-  /** Waits until helpers have finished so many units, which they have taken. */
-  #join(count: number, most: number): void {
-    const until = performance.now() + most;
+  /** Waits until helpers have finished so many units, which they have taken; `patience` ms for the next of them. */
+  #join(count: number, patience: number): void {
+    let until = performance.now() + patience;
+    let before = 0;
     for (let n = 0; ; n++) {
       const done = Atomics.load(this.#cells, cell.done);
       if (done >= count) return;
+      if (done > before) until = performance.now() + patience;
+      before = done;
       if (n < spins) continue;
       const left = until - performance.now();
       if (left <= 0) throw new ThreadsFailed('a thread does not answer');
@@ -143,6 +166,8 @@ export class ThreadPool {
 
   /** Ends the threads; `start` starts others. */
   end(reason: string): void {
+    this.#generation++;
+    this.#starting = undefined;
     this.#reason = reason;
     const helpers = this.#helpers;
     this.#helpers = [];

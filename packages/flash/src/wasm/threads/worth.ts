@@ -21,12 +21,18 @@ const bytesPerMs = 6e6;
 const startMs = 0.2;
 
 /** Why one thread is better; undefined where several are, and can. */
-export function whyOneThread(pool: ThreadPool, { multiplyAdds, bytes, units }: Work): string | undefined {
+export function whyOneThread(pool: ThreadPool, work: Work): string | undefined {
+  const { bytes, units } = work;
   if (pool.reason !== undefined) return pool.reason;
   const share = 1 - 1 / Math.min(pool.threads, units); // of the work that others do
-  const gained = (multiplyAdds / multiplyAddsPerMs) * share;
+  const gained = expectedMs(work) * share;
   const copied = pool.copies ? bytes / bytesPerMs : 0;
   return gained > startMs + copied ? undefined : 'more would gain nothing here';
+}
+
+/** What one thread takes. */
+export function expectedMs({ multiplyAdds }: Work): number {
+  return multiplyAdds / multiplyAddsPerMs;
 }
 
 export function noteOfThreads(pool: ThreadPool, work: Work): string {
