@@ -18,13 +18,15 @@ export {
 export { type AxialRotaryConfig, axialRotary, gridPositions } from './rotary/axial-rotary';
 export { type PairingOptions, toHalfSplitPairs, toInterleavedPairs } from './rotary/pairing';
 export { type RotaryConfig, rotary } from './rotary/rotary';
-export type { RotaryScaling } from './rotary/rotary-scaling';
-export type { DynamicScaling } from './rotary/scaling/dynamic';
-export type { LinearScaling } from './rotary/scaling/linear';
-export type { Llama3Scaling } from './rotary/scaling/llama3';
-export type { LongRopeScaling } from './rotary/scaling/longrope';
-export type { NtkScaling } from './rotary/scaling/ntk';
-export type { YarnScaling } from './rotary/scaling/yarn';
+export type {
+  DynamicScaling,
+  LinearScaling,
+  Llama3Scaling,
+  LongRopeScaling,
+  NtkScaling,
+  RotaryScaling,
+  YarnScaling,
+} from './rotary/rotary-scaling';
 export { type ShawConfig, type ShawOptions, shaw } from './shaw';
 export { type SinusoidalConfig, sinusoidal } from './sinusoidal';
 export { type SwinConfig, swin, windowPositions } from './swin';

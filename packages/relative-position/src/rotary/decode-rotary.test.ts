@@ -7,7 +7,7 @@ import { GrowingCache } from '@polyhead/kv-cache';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
 import { type RotaryScaling, rotary } from '../index';
-import { scaledFrequencies } from './rotary-scaling';
+import { scaledFrequencies } from './frequencies';
 
 const [E, Hq, Hkv, D, S] = [6, 4, 2, 4, 9];
 const base = { base: 10_000, rotaryDim: D };

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import huggingFaceFile from '../fixtures/hugging-face-rotary.json';
 import onnxFile from '../fixtures/onnx-rotary.json';
 import { type RotaryConfig, type RotaryScaling, rotary } from '../index';
-import { scaledFrequencies } from './rotary-scaling';
+import { scaledFrequencies } from './frequencies';
 import { turnPairs } from './turn-pairs';
 
 interface HuggingFaceParams {

@@ -1,8 +1,7 @@
 import { ConfigError } from '@polyhead/core';
 import { describe, expect, it } from 'vitest';
-import { rotaryFrequencies } from './frequencies';
+import { rotaryFrequencies, scaledFrequencies } from './frequencies';
 import { type RotaryConfig, rotary } from './rotary';
-import { scaledFrequencies } from './rotary-scaling';
 
 const base = { base: 10_000, rotaryDim: 128 };
 const unscaled = rotaryFrequencies(base);
@@ -87,10 +86,17 @@ describe('a config of rotary scaling', () => {
   const make = (scaling: unknown) => rotary({ headDim: 4, scaling } as RotaryConfig);
 
   it.each<[unknown, RegExp]>([
-    [{ type: 'toString' }, /scaling.type may be linear, ntk, dynamic, yarn, longrope, llama3/],
-    ['yarn', /scaling.type may be/],
-    [{ ...yarn, type: ['yarn'] }, /scaling.type may be/],
-    [false, /scaling.type may be/],
+    [{ type: 'toString' }, /scaling.type must be one of linear, ntk, dynamic, yarn, longrope, llama3/],
+    [{ ...yarn, type: ['yarn'] }, /scaling.type must be one of/],
+    ['yarn', /scaling must be an object, such as/],
+    [false, /scaling must be an object/],
+    [[yarn], /scaling must be an object/],
+    [{}, /scaling must have a type: one of linear, ntk/],
+    [{ type: null, factor: 2 }, /scaling must have a type: one of[\s\S]*options that came +\[type, factor\]/],
+    [
+      { rope_type: 'yarn', factor: 2 },
+      /must have a type, which other libraries call rope_type: one of[\s\S]*\[rope_type, factor\]/,
+    ],
     [{ type: 'linear', factor: [2, 2] }, /scaling.factor must be a number above 0/],
     [{ type: 'linear', factor: '2' }, /scaling.factor must be a number above 0/],
     [{ type: 'linear', factor: undefined }, /missing +\[factor\]/],

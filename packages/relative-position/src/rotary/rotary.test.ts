@@ -172,7 +172,7 @@ describe('rotary', () => {
     [{ headDim: 6, sections: 2 }, /sections must be a list/],
     [{ headDim: 6, interleaved: 1 }, /interleaved must be true or false/],
     [{ headDim: 6, theta: 500 }, /unknown +\[theta\]/],
-    [{ headDim: 6, scaling: { type: 'magic' } }, /scaling.type may be linear, ntk/],
+    [{ headDim: 6, scaling: { type: 'magic' } }, /scaling.type must be one of linear, ntk/],
     [{ headDim: 6, scaling: { type: 'yarn', factor: 2 } }, /missing +\[originalLength\]/],
     [{ headDim: 6, scaling: { type: 'linear', factor: -1 } }, /scaling.factor must be a number above 0/],
     [{ headDim: 6, scaling: { type: 'linear', factor: 2, length: 3 } }, /unknown +\[length\]/],

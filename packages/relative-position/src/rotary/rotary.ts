@@ -7,7 +7,8 @@ import { checkNumber, checkSizes, normalizeOptions } from '@polyhead/core/layer'
 import { checkFlags } from '../check-options';
 import { frozenCopy } from '../frozen-copy';
 import { placesOfSections, type Rotation, rememberedAngles } from './angles';
-import { checkScaling, type RotaryScaling, scaledFrequencies } from './rotary-scaling';
+import { scaledFrequencies } from './frequencies';
+import { checkScaling, type RotaryScaling } from './rotary-scaling';
 import { turnPairs } from './turn-pairs';
 
 export interface RotaryConfig {
@@ -80,7 +81,7 @@ function checkRotary(options: RotaryConfig): RotaryConfig {
   checkFlags(where, { interleaved });
   if (sections !== undefined) checkSections(sections, rotaryDim);
   if (scaling === undefined) return frozenCopy(config);
-  return frozenCopy({ ...config, scaling: checkScaling(where, scaling, { base, rotaryDim }) });
+  return frozenCopy({ ...config, scaling: checkScaling(where, scaling, rotaryDim / 2) });
 }
 
 function checkSections(sections: readonly number[], rotaryDim: number): void {
