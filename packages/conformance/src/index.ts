@@ -21,7 +21,6 @@ export {
   type Sizes,
 } from './oracle';
 export { positionCells } from './position-checks/position-cells';
-export { positionMatrix } from './position-checks/position-matrix';
 export type { PositionOracle } from './position-checks/position-oracle';
 export {
   alibiOracle,

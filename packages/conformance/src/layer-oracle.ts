@@ -38,7 +38,7 @@ export interface LayerOracleResult {
 
 export function layerOracle(inputs: LayerOracleInputs): LayerOracleResult {
   const { config, weights, query, key = query, value = key, isVisible, bias } = inputs;
-  const { numHeads, numKeyValueHeads = numHeads, scale, softcap = 0 } = config;
+  const { numHeads, numKeyValueHeads = numHeads, softcap = 0 } = config;
   const projected = (name: string, x: HostTensor, heads: number) =>
     splitHeads(normalized(project(x, weights, name), name, { ...inputs, heads }), heads);
   const places = placesOf(inputs, { Sq: query.shape[1]!, Skv: key.shape[1]! });
@@ -50,6 +50,7 @@ export function layerOracle(inputs: LayerOracleInputs): LayerOracleResult {
   const [B, Hq, Sq, D] = q.shape as [number, number, number, number];
   const [, Hkv, Skv, Dv] = v.shape as [number, number, number, number];
   const sizes: Sizes = { B, Hq, Hkv, Sq, Skv, D, Dv };
+  const scale = config.scale ?? inputs.position?.scale?.(D);
   const isMemory = (j: number) => j >= key.shape[1]!;
   const relative = inputs.position?.tables?.(weights, { sizes, places, query: q });
   const { output, ...rest } = attentionOracle({

@@ -35,6 +35,8 @@ export type { Mask, MaskCall, MaskPlan, MaskRow, Span } from './contract/mask';
 export type {
   DistanceIndex,
   DistanceTable,
+  HeadSizes,
+  LayerWeights,
   PositionMethod,
   Positions,
   RelativeTables,

@@ -2,6 +2,7 @@
 export { cleanTidy } from './backend/clean-tidy';
 export { checkNumber, checkRate, checkSizes, checkSoftcap } from './checks/check-config';
 export { checkLayerCall, checkLayerInputs } from './checks/check-layer';
+export { checkTokenPositions } from './checks/check-positions';
 export { checkTensor } from './checks/check-tensor';
 export { normalizeOptions } from './checks/normalize-options';
 export { attendHeads, type HeadsCall } from './layer/attend-heads';

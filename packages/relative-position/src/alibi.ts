@@ -3,8 +3,7 @@ import { ConfigError, type VariableShapes } from '@polyhead/core';
 import { checkSizes, normalizeOptions } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { checkFlags } from './check-options';
-import { frozenCopy } from './frozen-copy';
-import { type TrainedPosition, trainedPosition } from './trained-position';
+import { type TrainedPosition, trainedPosition } from './position-method';
 
 export interface AlibiConfig {
   /** Hq, the number of query heads. */
@@ -43,7 +42,7 @@ export function alibi(options: AlibiConfig): TrainedPosition {
   const config = checkAlibi(options);
   const { numHeads, slopes = alibiSlopes(numHeads), symmetric = true, trainable = false } = config;
   const shapes: VariableShapes = trainable ? { slopes: [numHeads] } : {};
-  const method = trainedPosition(where, { config, shapes }, (variables) => ({
+  const method = trainedPosition(where, { config, needs: { numHeads }, shapes }, (variables) => ({
     tables(_query, [from, to]) {
       const ofHeads = trainable ? variables.get('slopes') : tf.tensor1d([...slopes]);
       const reach = Float32Array.from({ length: to - from }, (_, r) =>
@@ -65,6 +64,6 @@ function checkAlibi(options: AlibiConfig): AlibiConfig {
   checkSizes(where, { numHeads });
   checkFlags(where, { symmetric, trainable });
   const forEachHead = Array.isArray(slopes) && slopes.length === numHeads && slopes.every(Number.isFinite);
-  if (slopes === undefined || forEachHead) return frozenCopy(config);
+  if (slopes === undefined || forEachHead) return config;
   throw new ConfigError(where, 'slopes must have a number for each head', { slopes, numHeads });
 }

@@ -6,7 +6,7 @@ import { ConfigError } from '@polyhead/core';
 import { checkSizes, normalizeOptions } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { checkOneOf, checkSeed } from './check-options';
-import { type PositionParts, type TrainedPosition, trainedPosition } from './trained-position';
+import { type PositionParts, type TrainedPosition, trainedPosition } from './position-method';
 
 export interface BertRelativeConfig {
   /** D, the size of a head. */
@@ -33,7 +33,7 @@ export function bertRelative(options: BertRelativeConfig, parts: PositionParts =
   const mirrored = Int32Array.from({ length: 2 * P - 1 }, (_, r) => 2 * P - 2 - r);
   const index = { from: 1 - P, rows: mirrored };
   const shapes = { table: [2 * P - 1, headDim] };
-  return trainedPosition(where, { config, seed, shapes, parts }, (variables) => ({
+  return trainedPosition(where, { config, needs: { headDim }, seed, shapes, parts }, (variables) => ({
     tables(_query, [from, to]) {
       if (from <= -P || to > P) {
         throw new ConfigError(where, 'tokens must stand less than maxPositions apart', {
@@ -41,8 +41,8 @@ export function bertRelative(options: BertRelativeConfig, parts: PositionParts =
           distances: `${from} to ${to - 1}`,
         });
       }
-      const found = { table: tf.expandDims<tf.Tensor3D>(variables.get('table'), 0), index };
-      return { keys: found, ...(type === 'relative_key_query' && { queries: found }) };
+      const byDistance = { table: tf.expandDims<tf.Tensor3D>(variables.get('table'), 0), index };
+      return { keys: byDistance, ...(type === 'relative_key_query' && { queries: byDistance }) };
     },
   }));
 }

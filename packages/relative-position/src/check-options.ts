@@ -1,7 +1,6 @@
 // What configs of several position methods are checked for.
-import { ConfigError, ShapeError } from '@polyhead/core';
+import { ConfigError } from '@polyhead/core';
 import { checkNumber, checkSizes } from '@polyhead/core/layer';
-import type * as tf from '@tensorflow/tfjs-core';
 
 /** @throws ConfigError unless each is true, false or left out */
 export function checkFlags(where: string, flags: Readonly<Record<string, unknown>>): void {
@@ -34,22 +33,4 @@ export function checkHeightWidth(where: string, name: string, sizes: readonly nu
   }
   const [height, width] = sizes as [number, number];
   checkSizes(where, { [`${name} height`]: height, [`${name} width`]: width });
-}
-
-/**
- * @param sizes those of the method; numHeads is left out where all heads share one table
- * @throws ShapeError unless query heads [B, Hq, Sq, D] have these
- */
-export function checkHeads(
-  where: string,
-  query: tf.Tensor4D,
-  { numHeads, headDim }: { readonly numHeads?: number; readonly headDim: number },
-): void {
-  const [, Hq, , D] = query.shape;
-  if (D === headDim && (numHeads === undefined || Hq === numHeads)) return;
-  const [rule, sizes] =
-    numHeads === undefined
-      ? ['query heads must be headDim wide', { headDim }]
-      : ['the query must have numHeads heads, headDim wide', { numHeads, headDim }];
-  throw new ShapeError(where, rule, { query, ...sizes });
 }

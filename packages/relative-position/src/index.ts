@@ -1,15 +1,18 @@
-export type { AbsolutePosition } from './absolute-position';
+export type { AbsolutePosition } from './absolute/absolute-position';
+export { type LearnedConfig, learned } from './absolute/learned';
+export { type SinusoidalConfig, sinusoidal } from './absolute/sinusoidal';
 export { type AlibiConfig, alibi, alibiSlopes } from './alibi';
 export { type BertRelativeConfig, bertRelative } from './bert-relative';
-export {
-  type DebertaConfig,
-  type DebertaParts,
-  type DebertaTerm,
-  deberta,
-  debertaBucket,
-  debertaLayerOptions,
-} from './deberta';
-export { type LearnedConfig, learned } from './learned';
+export { type DebertaParts, deberta } from './deberta/deberta';
+export type {
+  DebertaConfig,
+  DebertaDistances,
+  DebertaEmbeddingsConfig,
+  DebertaTerm,
+} from './deberta/deberta-config';
+export { type DebertaEmbeddings, debertaEmbeddings } from './deberta/deberta-embeddings';
+export { debertaBucket } from './deberta/distance-rows';
+export type { PositionParts, TrainedPosition } from './position-method';
 export {
   RelativePositionAttention,
   type RelativePositionConfig,
@@ -28,8 +31,6 @@ export type {
   YarnScaling,
 } from './rotary/rotary-scaling';
 export { type ShawConfig, type ShawOptions, shaw } from './shaw';
-export { type SinusoidalConfig, sinusoidal } from './sinusoidal';
 export { type SwinConfig, swin, windowPositions } from './swin';
-export { type T5Config, t5, t5Bucket, t5LayerOptions } from './t5';
-export type { PositionParts, TrainedPosition } from './trained-position';
+export { type T5Config, t5, t5Bucket } from './t5';
 export { type TransformerXLConfig, transformerXL } from './transformer-xl';

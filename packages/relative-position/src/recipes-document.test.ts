@@ -9,7 +9,7 @@ const blocks = [
   ...readFileSync(here('../../../docs/recipes.md'), 'utf8').matchAll(/^```typescript\n(.*?)^```$/gms),
 ].map(([, code = '']) => ({ code, name: /^function (\w+)/.exec(code)?.[1] ?? code }));
 
-const tests = readdirSync(here('.'))
+const tests = readdirSync(here('.'), { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.test.ts'))
   .map((name) => readFileSync(here(name), 'utf8'));
 

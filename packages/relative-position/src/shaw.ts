@@ -5,8 +5,8 @@
 import { ConfigError, type PositionMethod, type VariableShapes } from '@polyhead/core';
 import { checkNumber, checkSizes, normalizeOptions } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
-import { checkHeads, checkOneOf, checkSeed } from './check-options';
-import { type PositionParts, type TrainedPosition, trainedPosition } from './trained-position';
+import { checkOneOf, checkSeed } from './check-options';
+import { type PositionParts, type TrainedPosition, trainedPosition } from './position-method';
 
 /** What the tables are, whoever holds them. */
 export interface ShawOptions {
@@ -41,11 +41,12 @@ export const shawOptions: readonly (keyof ShawOptions)[] = ['maxRelativePosition
  */
 export function shaw(options: ShawConfig, parts: PositionParts = {}): TrainedPosition {
   const config = checkShaw(options);
-  const { seed } = config;
-  return trainedPosition(
-    where,
-    { config, seed, shapes: shawShapes(where, config, config.numHeads), parts },
-    (variables) => shawTables(config, (name) => variables.get(name)),
+  const { seed, headDim, numHeads, valueTable = 'none' } = config;
+  const { valueHeadDim = headDim } = config;
+  const needs = { headDim, numHeads, ...(valueTable !== 'none' && { valueHeadDim }) };
+  const shapes = shawShapes(where, config, numHeads);
+  return trainedPosition(where, { config, needs, seed, shapes, parts }, (variables) =>
+    shawTables(config, (name) => variables.get(name)),
   );
 }
 
@@ -92,14 +93,10 @@ export function shawTables(
     return { table, index };
   };
   return {
-    tables(query) {
-      const { rank, shape } = variableOf('keys'); // [2k + 1, D] or [Hq, 2k + 1, D]
-      checkHeads(where, query, { headDim: shape.at(-1)!, ...(rank === 3 && { numHeads: shape[0]! }) });
-      return {
-        keys: tableOf('keys'),
-        ...(valueTable !== 'none' && { values: tableOf(valueTable === 'own' ? 'values' : 'keys') }),
-      };
-    },
+    tables: () => ({
+      keys: tableOf('keys'),
+      ...(valueTable !== 'none' && { values: tableOf(valueTable === 'own' ? 'values' : 'keys') }),
+    }),
   };
 }
 

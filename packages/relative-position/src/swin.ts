@@ -4,8 +4,7 @@ import { ConfigError, type TokenPositions } from '@polyhead/core';
 import { checkSizes, normalizeOptions } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { checkHeightWidth, checkSeed } from './check-options';
-import { frozenCopy } from './frozen-copy';
-import { type PositionParts, type TrainedPosition, trainedPosition } from './trained-position';
+import { type PositionParts, type TrainedPosition, trainedPosition } from './position-method';
 
 export interface SwinConfig {
   /** Height and width of a window in tokens. */
@@ -22,8 +21,8 @@ const where = 'swin';
 export function windowPositions(window: readonly [height: number, width: number]): readonly TokenPositions[] {
   checkHeightWidth('windowPositions', 'window', window);
   const [height, width] = window;
-  const place = (_: unknown, n: number) => Math.floor(n / width) * (2 * width - 1) + (n % width);
-  return [{ each: Int32Array.from({ length: height * width }, place) }];
+  const position = (_: unknown, n: number) => Math.floor(n / width) * (2 * width - 1) + (n % width);
+  return [{ each: Int32Array.from({ length: height * width }, position) }];
 }
 
 /**
@@ -39,7 +38,8 @@ export function swin(options: SwinConfig, parts: PositionParts = {}): TrainedPos
   const R = (2 * height - 1) * (2 * width - 1);
   const farthest = (R - 1) / 2;
   const index = { from: -farthest, rows: Int32Array.from({ length: R }, (_, r) => R - 1 - r) };
-  return trainedPosition(where, { config, seed, shapes: { table: [R, numHeads] }, parts }, (variables) => ({
+  const described = { config, needs: { numHeads }, seed, shapes: { table: [R, numHeads] }, parts };
+  return trainedPosition(where, described, (variables) => ({
     tables(_query, [from, to]) {
       if (from !== -farthest || to !== farthest + 1) {
         throw new ConfigError(where, 'positions must be those of windowPositions(window)', {
@@ -58,5 +58,5 @@ function checkSwin(options: SwinConfig): SwinConfig {
   checkHeightWidth(where, 'window', window);
   checkSizes(where, { numHeads });
   checkSeed(where, seed);
-  return frozenCopy(config);
+  return config;
 }

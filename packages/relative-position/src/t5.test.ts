@@ -18,7 +18,7 @@ import { MultiHeadAttention } from '@polyhead/multi-head';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
 import file from './fixtures/hugging-face-t5.json';
-import { type T5Config, t5, t5Bucket, t5LayerOptions } from './index';
+import { type T5Config, t5, t5Bucket } from './index';
 
 const random = (shape: number[], seed: number) => tf.randomNormal(shape, 0, 1, 'float32', seed);
 
@@ -57,7 +57,7 @@ describe('t5', () => {
   });
 
   it.each(['MultiHeadAttention', 'GroupedQueryAttention'])(
-    'G4: gives nothing in cross-attention unless asked: %s',
+    'G4: is refused in cross-attention, unless it is for it: %s',
     (variant) => {
       const config = { embedDim: 8, numHeads: 4, seed: 1 };
       const layerWith = (position?: ReturnType<typeof t5>) => {
@@ -67,22 +67,29 @@ describe('t5', () => {
           : new GroupedQueryAttention({ ...config, numKeyValueHeads: 2 }, parts);
       };
       const [query, key] = [random([2, 3, 8], 1) as tf.Tensor3D, random([2, 5, 8], 2) as tf.Tensor3D];
-      const layers = [
+      const [bare, forItself, forCross] = [
         layerWith(),
         layerWith(t5({ numHeads: 4, seed: 2 })),
         layerWith(t5({ numHeads: 4, seed: 2, crossAttention: true })),
       ];
-      const [without, withBias, asked] = layers.map((layer) => layer.apply({ query, key }).output);
-      expect(numbersOf(withBias!)).toEqual(numbersOf(without!));
-      expect(numbersOf(asked!)).not.toEqual(numbersOf(without!));
-      const [bare, biased] = layers.map((layer) => layer.apply({ query }).output);
-      expect(numbersOf(biased!)).not.toEqual(numbersOf(bare!));
-      for (const layer of layers) layer.dispose();
+      expect(() => forItself.apply({ query, key })).toThrow(/has no meaning in cross-attention/);
+      expect(() => forItself.apply({ query, key: tf.clone(query) })).toThrow(
+        /has no meaning in cross-attention/,
+      );
+      const [without, withBias] = [bare, forCross].map((layer) =>
+        numbersOf(layer.apply({ query, key }).output),
+      );
+      expect(withBias).not.toEqual(without);
+      const outputs = [bare, forItself].map((layer) => numbersOf(layer.apply({ query }).output));
+      expect(outputs[1]).not.toEqual(outputs[0]);
+      for (const layer of [bare, forItself, forCross]) layer.dispose();
     },
   );
 
-  it('G6: does not scale scores in its preset', () => {
-    const layer = new MultiHeadAttention({ embedDim: 16, numHeads: 4, ...t5LayerOptions });
+  it('G6: does not scale scores', () => {
+    const position = t5({ numHeads: 4, crossAttention: true });
+    const layer = new MultiHeadAttention({ embedDim: 16, numHeads: 4 }, { position });
+    position.setWeights({ table: tf.zeros([32, 4]) });
     const names = ['query', 'key', 'value', 'output'];
     layer.setWeights(Object.fromEntries(names.map((name) => [`${name}/kernel`, tf.eye(16)])));
     const token = (x: number) => [x, ...Array<number>(15).fill(0)];
@@ -92,7 +99,11 @@ describe('t5', () => {
       expect.closeTo(0.9820138, 6),
       expect.closeTo(0.0179862, 6),
     ]);
+    const scaled = new MultiHeadAttention({ embedDim: 16, numHeads: 4, scale: 0 }, { position });
+    expect(numbersOf(scaled.apply({ query, key }, { returns: ['weights'] }).weights!)[0]).toBeCloseTo(0.5, 6);
     layer.dispose();
+    scaled.dispose();
+    position.dispose();
   });
 
   it('G7: has a column for each head, which training reaches', () => {
@@ -147,11 +158,11 @@ describe('t5', () => {
   });
 });
 
-/** T5: scores are not scaled. The layers of an encoder share one table, those of a decoder another. */
+/** T5. The layers of an encoder share one table, those of a decoder another. */
 function t5Attention({ isDecoder, ...sizes }: T5Sizes) {
   const { embedDim, numHeads, headDim, numBuckets, maxDistance } = sizes;
   const position = t5({ numHeads, numBuckets, maxDistance, bidirectional: !isDecoder });
-  const layer = new MultiHeadAttention({ embedDim, numHeads, headDim, ...t5LayerOptions }, { position });
+  const layer = new MultiHeadAttention({ embedDim, numHeads, headDim }, { position });
   return { layer, position };
 }
 

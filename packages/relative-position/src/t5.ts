@@ -5,7 +5,7 @@ import { ConfigError } from '@polyhead/core';
 import { checkSizes, normalizeOptions } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { checkFlags, checkMaxDistance, checkSeed } from './check-options';
-import { type PositionParts, type TrainedPosition, trainedPosition } from './trained-position';
+import { type PositionParts, type TrainedPosition, trainedPosition } from './position-method';
 
 export interface T5Config {
   /** Hq, the number of query heads. */
@@ -24,9 +24,6 @@ export interface T5Config {
 
 const where = 't5';
 
-/** What a layer needs beside the bias to be one of T5: its scores are not scaled. */
-export const t5LayerOptions = { scale: 1 } as const;
-
 /** The bucket of a distance, key position - query position. */
 export function t5Bucket(distance: number, config: Omit<T5Config, 'numHeads'> = {}): number {
   const { numBuckets = 32, maxDistance = 128, bidirectional = true } = config;
@@ -43,7 +40,9 @@ export function t5Bucket(distance: number, config: Omit<T5Config, 'numHeads'> = 
 
 /**
  * Adds to scores a learned number for the bucket of each distance: the variable `table`, [numBuckets, Hq], which is T5's
- * `relative_attention_bias`. T5 shares it: pass one object to all layers of an encoder, another to those of a decoder.
+ * `relative_attention_bias`. T5 shares it: pass one object to all layers of an encoder, another to those of a decoder. A
+ * layer with it has the scale 1, unless its config gives another. The layers of T5 that attend to an encoder have no
+ * position method, and are given `scale: 1` themselves.
  *
  * @throws ConfigError for options that cannot be
  */
@@ -55,7 +54,8 @@ export function t5(options: T5Config, parts: PositionParts = {}): TrainedPositio
   );
   const index = { from: -maxDistance, rows: buckets };
   const shapes = { table: [numBuckets, numHeads] };
-  return trainedPosition(where, { config, seed, shapes, parts }, (variables) => ({
+  return trainedPosition(where, { config, needs: { numHeads }, seed, shapes, parts }, (variables) => ({
+    scale: 1, // products of T5 are not scaled
     selfOnly: !crossAttention,
     tables: () => ({ bias: { table: tf.transpose(variables.get('table')) as tf.Tensor2D, index } }),
   }));

@@ -6,8 +6,8 @@ import { GrowingCache } from '@polyhead/kv-cache';
 import { MultiHeadAttention } from '@polyhead/multi-head';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
+import { sinusoids } from './absolute/sinusoidal';
 import { type TransformerXLConfig, transformerXL } from './index';
-import { sinusoids } from './sinusoids';
 
 const [E, numHeads, headDim] = [8, 2, 4];
 const random = (shape: [number, number, number], seed: number) =>

@@ -4,14 +4,15 @@
 import { ConfigError, splitHeads } from '@polyhead/core';
 import { checkSizes, normalizeOptions, project } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
-import { checkFlags, checkHeads, checkSeed } from './check-options';
-import { sinusoids } from './sinusoids';
+import { sinusoids } from './absolute/sinusoidal';
+import { checkFlags, checkSeed } from './check-options';
 import {
   type PositionParts,
   type TrainedPosition,
   trainedPosition,
   type VariablesByName,
-} from './trained-position';
+} from './position-method';
+import { widened } from './token-positions';
 
 export interface TransformerXLConfig {
   /** Hq, the number of query heads. */
@@ -48,24 +49,25 @@ export function transformerXL(options: TransformerXLConfig, parts: PositionParts
     kernel: [embedDim, numHeads * headDim],
   };
   let remembered: RememberedVectors | undefined;
-  const method = trainedPosition(where, { config, seed, shapes, parts }, (variables) => {
-    remembered = new RememberedVectors({ ...config, embedDim }, variables);
-    const withBias = (query: tf.Tensor4D, name: string) =>
-      tf.add<tf.Tensor4D>(query, tf.reshape(variables.get(name), [1, numHeads, 1, headDim]));
-    return {
-      rotate(heads, role) {
-        if (role === 'key') return heads;
-        checkHeads(where, heads, { numHeads, headDim });
-        return withBias(heads, 'contentBias');
-      },
-      tables(query, [from, to]) {
-        checkHeads(where, query, { numHeads, headDim });
-        const end = bidirectional ? to : Math.max(from + 1, Math.min(to, 1));
-        const { table, first } = remembered!.between(from, end);
-        return { keys: { table, index: { from: first }, query: withBias(query, 'positionBias') } };
-      },
-    };
-  });
+  const method = trainedPosition(
+    where,
+    { config, needs: { numHeads, headDim }, seed, shapes, parts },
+    (variables) => {
+      remembered = new RememberedVectors({ ...config, embedDim }, variables);
+      const withBias = (query: tf.Tensor4D, name: string) =>
+        tf.add<tf.Tensor4D>(query, tf.reshape(variables.get(name), [1, numHeads, 1, headDim]));
+      return {
+        rotate(heads, role) {
+          return role === 'key' ? heads : withBias(heads, 'contentBias');
+        },
+        tables(query, [from, to]) {
+          const end = bidirectional ? to : Math.max(from + 1, Math.min(to, 1));
+          const { table, first } = remembered!.between(from, end);
+          return { keys: { table, index: { from: first }, query: withBias(query, 'positionBias') } };
+        },
+      };
+    },
+  );
   return {
     ...method,
     dispose() {
@@ -96,7 +98,7 @@ class RememberedVectors {
       return this.kept;
     }
     this.dispose();
-    const [first, end] = [-powerFrom(-from), powerFrom(to)]; // so that a decode step finds them made, but for a few
+    const [first, end] = widened([from, to]);
     this.kept = { table: tf.keep(this.projected(first, end)), first, kernel };
     return this.kept;
   }
@@ -116,11 +118,6 @@ class RememberedVectors {
       return tf.reshape(heads, [numHeads, R, headDim]);
     });
   }
-}
-
-/** The smallest power of two from n on; n itself where it is 0 or below. */
-function powerFrom(n: number): number {
-  return n > 0 ? 2 ** Math.ceil(Math.log2(n)) : n;
 }
 
 function checkTransformerXL(options: TransformerXLConfig): TransformerXLConfig {

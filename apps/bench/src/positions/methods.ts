@@ -17,12 +17,10 @@ import {
   bertRelative,
   deberta,
   debertaBucket,
-  debertaLayerOptions,
   rotary,
   shaw,
   t5,
   t5Bucket,
-  t5LayerOptions,
   transformerXL,
 } from '@polyhead/relative-position';
 import type { PositionName } from './names';
@@ -37,8 +35,6 @@ export interface PositionShape {
 export interface ComparedMethod {
   readonly position: PositionMethod;
   readonly oracle: PositionOracle;
-  /** What the layer is told beside. */
-  readonly config?: { readonly scale: number };
   /** Numbers that it keeps of a token: a cosine and a sine of each pair that is turned. */
   readonly angles?: number;
 }
@@ -64,7 +60,6 @@ const methods: Readonly<Record<PositionName, Make>> = {
   t5: ({ numHeads }) => ({
     position: t5({ numHeads, seed, ...oneDirection }),
     oracle: t5Oracle((distance) => t5Bucket(distance, oneDirection)),
-    config: t5LayerOptions,
   }),
   shaw: (shape) => ({
     position: shaw({ headDim: headDimOf(shape), valueTable: 'own', seed }),
@@ -86,7 +81,6 @@ const methods: Readonly<Record<PositionName, Make>> = {
   deberta: ({ embedDim, numHeads }) => ({
     position: deberta({ embedDim, numHeads, seed, ...logBuckets }),
     oracle: debertaOracle({ span: logBuckets.buckets, bucketOf: (d) => debertaBucket(d, logBuckets) }),
-    config: debertaLayerOptions({ embedDim, numHeads }),
   }),
 };
 
@@ -114,7 +108,7 @@ export function createPositioned(name: PositionName | 'none', shape: PositionSha
   const { embedDim, numHeads } = shape;
   const method = name === 'none' ? undefined : methods[name](shape);
   const attention = new MultiHeadAttention(
-    { embedDim, numHeads, seed, ...method?.config },
+    { embedDim, numHeads, seed },
     method ? { position: method.position } : {},
   );
   return {

@@ -42,6 +42,7 @@ const padded: Standing = {
 };
 
 const secondOrder = 'a gradient of a gradient is not supported';
+const selfOnly = 'the position method has no meaning in cross-attention';
 const inPlace = 'rows are written in place, so gradients through them would be silently zero';
 
 /** Every combination of the suite. */
@@ -64,8 +65,9 @@ type MakeCell = (
 
 function cellOf(method: PositionCase, variant: PositionVariant): MakeCell {
   return (calls, call, run, { refused } = {}) => {
-    const givesTables = method.oracle.tables && !(call.Skv !== undefined && method.selfOnly);
-    const reason = refused ?? (givesTables ? variant.refusesTables : undefined);
+    const isCross = call.Skv !== undefined;
+    const ofTables = method.oracle.tables ? variant.refusesTables : undefined;
+    const reason = refused ?? (isCross && method.selfOnly ? selfOnly : ofTables);
     const tried = () => run({ method, variant, call });
     return {
       method: method.name,

@@ -8,6 +8,8 @@ type Weights = { readonly [name: string]: HostTensor };
 export type Places = NonNullable<OracleInputs['positions']>;
 
 export interface PositionOracle {
+  /** What products are multiplied by where the config of the layer says nothing, from the size of a head. */
+  scale?(D: number): number;
   /** A head at a place; what is given is not changed. */
   turn?(
     head: Float64Array,

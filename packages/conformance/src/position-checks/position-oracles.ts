@@ -14,9 +14,10 @@ export function alibiOracle(slopes?: readonly number[]): PositionOracle {
   };
 }
 
-/** Raffel et al. 2019, 1910.10683: the number of the bucket of d. */
+/** Raffel et al. 2019, 1910.10683: the number of the bucket of d, products not scaled. */
 export function t5Oracle(bucketOf: (distance: number) => number): PositionOracle {
   return {
+    scale: () => 1,
     tables: (weights, call) => ({
       bias: tableOf(call, [call.sizes.Hq], (h, d) => weightAt(weights, 'position/table', bucketOf(d), h)),
     }),
@@ -94,7 +95,10 @@ export function transformerXLOracle({ E }: { readonly E: number }): PositionOrac
   };
 }
 
-/** He et al. 2020, 2006.03654: q · (E_δ W^K) and k · (E_δ W^Q), δ = clip(bucket(-d) + span, 0, 2 span - 1). */
+/**
+ * He et al. 2020, 2006.03654: q · (E_δ W^K) and k · (E_δ W^Q), δ = clip(bucket(-d) + span, 0, 2 span - 1), divided by
+ * sqrt(3 D).
+ */
 export function debertaOracle({
   span,
   bucketOf,
@@ -103,6 +107,7 @@ export function debertaOracle({
   readonly bucketOf: (distance: number) => number;
 }): PositionOracle {
   return {
+    scale: (D) => 1 / Math.sqrt(3 * D),
     tables(weights, call) {
       const { Hq, D } = call.sizes;
       const projected = (name: string) =>

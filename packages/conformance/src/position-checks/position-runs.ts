@@ -37,7 +37,7 @@ export interface Trial {
 }
 
 function create({ method, variant }: Trial) {
-  const config = { ...base, ...variant.config, ...method.config };
+  const config = { ...base, ...variant.config };
   const { numHeads, headDim = 1, embedDim } = config;
   const position = method.create({ numHeads, headDim, embedDim });
   return { config, position, layer: variant.create(config, { position }) };
@@ -50,11 +50,10 @@ function made(trial: Trial) {
   const weights = randomWeights(layer);
   for (const { name, variable } of layer.variables) variable.assign(toTensor(weights[name]!));
   const found = layerCase({ name: '', config, ...call });
-  const isCross = call.Skv !== undefined;
   const oracle = {
     ...found.oracle,
     weights,
-    ...(!(isCross && method.selfOnly) && { position: method.oracle }),
+    position: method.oracle,
     ...(call.places && { positions: call.places }),
   };
   return {

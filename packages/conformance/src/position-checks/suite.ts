@@ -10,9 +10,9 @@ export interface PositionCase {
     readonly headDim: number;
     readonly embedDim: number;
   }): PositionMethod;
-  /** Its definition; absent where it gives nothing, as T5 in cross-attention. */
+  /** Its definition. */
   readonly oracle: PositionOracle;
-  /** Gives nothing in cross-attention. */
+  /** Is refused in cross-attention. */
   readonly selfOnly?: boolean;
   /** For methods of two dimensions: where the tokens of a call stand, also as one number for the oracle. */
   readonly grid?: {
@@ -22,8 +22,6 @@ export interface PositionCase {
     /** Why other positions are refused. */
     readonly refuses: string;
   };
-  /** What a layer with this method is told beside. */
-  readonly config?: Partial<LayerConfig>;
 }
 
 export interface PositionVariant {

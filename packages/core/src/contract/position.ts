@@ -36,15 +36,50 @@ export interface RelativeTables {
   readonly values?: DistanceTable<tf.Tensor3D>; // [1 | Hq, R, Dv]
 }
 
+/** Sizes of the heads of a layer. */
+export interface HeadSizes {
+  readonly numHeads: number; // Hq
+  readonly numKeyValueHeads: number; // Hkv
+  readonly headDim: number; // D
+  readonly valueHeadDim: number; // Dv
+}
+
+/** What a position method may see of the layer that calls it. */
+export interface LayerWeights {
+  /** The layer's own variable of this name, as `query/kernel`; undefined where it has none. */
+  weight(name: string): tf.Variable | undefined;
+}
+
 /** How a layer learns where tokens are. Shared by passing one object to several layers. */
 export interface PositionMethod {
-  readonly config: object; // plain JSON
+  /** Plain JSON, which makes the method again. */
+  readonly config: object;
+  /** What it trains. */
   readonly variables: readonly NamedVariable[];
-  /** True: gives nothing where keys are other tokens than the queries. */
-  readonly selfOnly?: boolean;
-  /** Turns heads by position, before scores and before a cache keeps them. Several positions: one per section. */
+  /** True: it has no meaning where keys are other tokens than the queries. Default: false. */
+  readonly selfOnly?: boolean | undefined;
+  /** What a layer multiplies products of queries and keys by where its config gives no `scale`: T5's is 1. */
+  readonly scale?: number | undefined;
+  /**
+   * A layer asks once, when it is made, whether the method fits its heads.
+   *
+   * @throws ConfigError where it does not
+   */
+  check?(sizes: HeadSizes): void;
+  /**
+   * Turns heads by position, before scores and before a cache keeps them.
+   *
+   * @param heads [B, H, S, D]
+   * @param at where the tokens are; several positions of a token: one entry for each section
+   * @returns [B, H, S, D]
+   */
   rotate?(heads: tf.Tensor4D, role: 'query' | 'key', at: readonly TokenPositions[]): tf.Tensor4D;
-  /** `query` is not rotated; `distances` are those that can occur in this call. */
-  tables?(query: tf.Tensor4D, distances: Span): RelativeTables;
+  /**
+   * @param query [B, Hq, Sq, D], not rotated
+   * @param distances those that can occur in this call, key position - query position: the last one excluded
+   * @param layer the one that calls, for methods that compute with its weights
+   */
+  tables?(query: tf.Tensor4D, distances: Span, layer?: LayerWeights): RelativeTables;
+  /** Disposes what it owns; twice is once. */
   dispose(): void;
 }

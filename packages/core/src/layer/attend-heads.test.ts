@@ -102,15 +102,13 @@ describe('attendHeads', () => {
     expect(output.shape).toEqual([2, 3, 5, 4]);
   });
 
-  it('passes over a method that is for a sequence itself, in cross-attention', () => {
+  it('refuses a method that is for a sequence itself, in cross-attention', () => {
     const [query, key, value] = [heads(3), heads(5), heads(5)];
     const position = { ...shifting(), selfOnly: true };
     const call = { query, key, value, kernel: composed() };
-    const [without, passedOver] = [
-      attendHeads({ ...call, cross: true }),
-      attendHeads({ ...call, cross: true, position }),
-    ];
-    expect([...passedOver.output.dataSync()]).toEqual([...without.output.dataSync()]);
+    expect(() => attendHeads({ ...call, cross: true, position })).toThrow(
+      /the position method has no meaning in cross-attention/,
+    );
     expect(position.asked).toEqual([]);
     attendHeads({ ...call, query: key, cross: false, position });
     expect(position.asked).toHaveLength(3);

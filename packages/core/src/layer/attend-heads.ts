@@ -5,7 +5,7 @@ import { checkTokenPositions } from '../checks/check-positions';
 import { ConfigError, UnsupportedError } from '../contract/errors';
 import type { AttendOptions, AttendResult, AttentionInputs, AttentionKernel } from '../contract/kernel';
 import type { KeyValueCache } from '../contract/key-value-cache';
-import type { PositionMethod, Positions, TokenPositions } from '../contract/position';
+import type { LayerWeights, PositionMethod, Positions, TokenPositions } from '../contract/position';
 import { attend } from '../kernel/attend';
 import { distancesBetween } from '../kernel/token-positions';
 
@@ -16,6 +16,7 @@ export interface HeadsCall extends Omit<AttendOptions, 'relative' | 'positions'>
   readonly cross: boolean; // keys are other tokens than the queries
   readonly kernel: AttentionKernel;
   readonly position?: PositionMethod;
+  readonly layer?: LayerWeights; // for position methods that compute with its weights
   readonly cache?: KeyValueCache;
   readonly lengths?: readonly number[];
   readonly positions?: readonly TokenPositions[];
@@ -28,8 +29,8 @@ export interface HeadsCall extends Omit<AttendOptions, 'relative' | 'positions'>
  * @throws ConfigError, ShapeError, UnsupportedError as `attend` does
  */
 export function attendHeads(call: HeadsCall): AttendResult {
-  const { cross, cache, positions, lengths, kernel, query, key, value, position: given, ...options } = call;
-  const position = cross && given?.selfOnly ? undefined : given;
+  const { cross, cache, positions, lengths, kernel, query, key, value, layer, position, ...options } = call;
+  checkSelfOnly(call);
   checkCache(call);
   checkGivenPositions(call);
   return cleanTidy(() => {
@@ -47,7 +48,7 @@ export function attendHeads(call: HeadsCall): AttendResult {
       query: lengths,
       key: stored?.lengths,
     });
-    const relative = position?.tables?.(query, distances);
+    const relative = position?.tables?.(query, distances, layer);
     const result = attend(kernel, inputs, {
       ...options,
       ...(options.queryStart === undefined && cache && !cross && { queryStart: cache.nextOrder }),
@@ -68,6 +69,13 @@ function positionsOfNewRows({ query, key, cross, cache, lengths, positions }: He
   const newRows = (b: number) => lengths?.[b] ?? key?.shape[2] ?? 0;
   const start = next.map((position, b) => position + newRows(b) - query.shape[2]);
   return { query: positions ?? [{ start }], key: ofKeys };
+}
+
+function checkSelfOnly({ cross, position }: HeadsCall): void {
+  if (!cross || !position?.selfOnly) return;
+  throw new UnsupportedError('attendHeads', 'the position method has no meaning in cross-attention', [
+    'keys are other tokens than the queries: a layer that attends to others gets no position method, or another',
+  ]);
 }
 
 function checkGivenPositions({ query, positions }: HeadsCall): void {

@@ -45,7 +45,7 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
   ) {
     this.parts = normalizeOptions(name, 'parts', parts, ['kernel', 'position', 'initializer']);
     if (this.parts.kernel) checkKernel(name, this.parts.kernel);
-    if (this.parts.position) checkPosition(name, this.parts.position);
+    if (this.parts.position) checkPosition(name, this.parts.position, shapes.sizes);
     this.config = frozen(config);
     this.seed = config.seed ?? Math.floor(Math.random() * 2 ** 31);
     const { initializer } = this.parts;
@@ -103,13 +103,14 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
 
   /** What `attendHeads` is told beside the heads: the options of the config and of the call. */
   protected scoreOptions(call: LayerCall): Omit<HeadsCall, 'query' | 'cross'> {
-    const { scale, softcap, dropout = 0 } = this.config;
-    const { returns = [], kernel = this.parts.kernel ?? composed(), training, ...options } = call;
     const { position } = this.parts;
+    const { scale = position?.scale, softcap, dropout = 0 } = this.config;
+    const { returns = [], kernel = this.parts.kernel ?? composed(), training, ...options } = call;
     const sinkLogits = this.weights.find('sinks/logits') as tf.Tensor1D | undefined;
     return {
       ...options,
       kernel,
+      layer: { weight: (name) => this.weights.find(name) },
       returns: returns.filter((name) => name !== 'headOutputs'),
       ...(position && { position }),
       ...(sinkLogits && { sinkLogits }),
@@ -142,11 +143,14 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
   }
 }
 
-/** @throws ConfigError for what is no position method: it would be ignored */
-function checkPosition(where: string, position: PositionMethod): void {
+/** @throws ConfigError for what is no position method: it would be ignored; and for one that does not fit these heads */
+function checkPosition(where: string, position: PositionMethod, sizes: AttentionSizes): void {
   const { rotate, tables } = position;
   const given = [rotate, tables].filter((method) => method !== undefined);
-  if (given.length > 0 && given.every((method) => typeof method === 'function')) return;
+  if (given.length > 0 && given.every((method) => typeof method === 'function')) {
+    position.check?.(sizes);
+    return;
+  }
   throw new ConfigError(where, 'position must be a PositionMethod, such as rotary({ headDim })', {
     position,
   });

@@ -1,6 +1,6 @@
 // cos and sin of every angle of a call: computed in doubles, kept in float32.
 import { ShapeError, type TokenPositions } from '@polyhead/core';
-import { entriesOf, placesOf } from '../token-places';
+import { entriesOf, numbersOf } from '../token-positions';
 import type { RotaryFrequencies } from './frequencies';
 
 /** How heads are turned: which numbers are pairs, how fast each pair turns, and by which position. */
@@ -18,23 +18,24 @@ export interface Rotation {
 
 /** Of each token and pair: [entries, S, pairs]. */
 export interface Angles {
-  readonly entries: number; // 1 where all batch entries stand at the same positions
+  readonly entries: number; // 1 where all batch entries have the same positions
   readonly S: number;
   readonly cos: Float32Array;
   readonly sin: Float32Array;
 }
 
 /**
- * Where tokens stand: for each section, or once for all of them.
+ * The positions of the tokens for each section, or once for all of them.
  *
+ * @param at checked to fit the heads
  * @returns [entries, S] for each of `at`
- * @throws ShapeError where heads cannot stand at these
+ * @throws ShapeError for more or fewer positions of a token than there are sections
  */
-export function placesOfSections(
+export function positionsOfSections(
   where: string,
   at: readonly TokenPositions[],
   { sections, eachSection = false }: Rotation,
-  [B, S]: readonly [number, number],
+  S: number,
 ): readonly Int32Array[] {
   if (at.length !== sections.length && (eachSection || at.length !== 1)) {
     const rule = eachSection ? 'a position for each section' : 'one position, or one for each section';
@@ -43,26 +44,26 @@ export function placesOfSections(
       sections: sections.length,
     });
   }
-  const entries = Math.max(...at.map((positions) => entriesOf(where, positions, [B, S])));
-  return at.map((positions) => placesOf(positions, entries, S));
+  const entries = Math.max(...at.map((positions) => entriesOf(positions, S)));
+  return at.map((positions) => numbersOf(positions, entries, S));
 }
 
 export function anglesOf(
   { sections, frequencies }: Rotation,
-  places: readonly Int32Array[],
+  positions: readonly Int32Array[],
   S: number,
 ): Angles {
   const pairs = sections.reduce((sum, count) => sum + count, 0);
-  const tokens = places[0]!.length;
-  const longest = places.reduce((most, place) => place.reduce((a, b) => Math.max(a, b), most), 0);
+  const tokens = positions[0]!.length;
+  const longest = positions.reduce((most, numbers) => numbers.reduce((a, b) => Math.max(a, b), most), 0);
   const { perPosition, factor } = frequencies(longest + 1);
   const [cos, sin] = [new Float32Array(tokens * pairs), new Float32Array(tokens * pairs)];
   let first = 0;
   sections.forEach((count, section) => {
-    const place = places[places.length === 1 ? 0 : section]!;
+    const ofSection = positions[positions.length === 1 ? 0 : section]!;
     for (let token = 0; token < tokens; token++) {
       for (let pair = first; pair < first + count; pair++) {
-        const angle = place[token]! * perPosition[pair]!;
+        const angle = ofSection[token]! * perPosition[pair]!;
         cos[token * pairs + pair] = factor * Math.cos(angle);
         sin[token * pairs + pair] = factor * Math.sin(angle);
       }
@@ -72,12 +73,14 @@ export function anglesOf(
   return { entries: tokens / S, S, cos, sin };
 }
 
-/** The last angles again where tokens stand at the same places: those of queries and keys, and of the next layer. */
-export function rememberedAngles(rotation: Rotation): (places: readonly Int32Array[], S: number) => Angles {
-  let last: { readonly places: readonly Int32Array[]; readonly angles: Angles } | undefined;
-  return (places, S) => {
-    const known = last !== undefined && last.angles.S === S && areEqual(last.places, places);
-    last = known ? last! : { places, angles: anglesOf(rotation, places, S) };
+/** The last angles again where tokens have the same positions: those of queries and keys, and of the next layer. */
+export function rememberedAngles(
+  rotation: Rotation,
+): (positions: readonly Int32Array[], S: number) => Angles {
+  let last: { readonly positions: readonly Int32Array[]; readonly angles: Angles } | undefined;
+  return (positions, S) => {
+    const known = last !== undefined && last.angles.S === S && areEqual(last.positions, positions);
+    last = known ? last! : { positions, angles: anglesOf(rotation, positions, S) };
     return last.angles;
   };
 }

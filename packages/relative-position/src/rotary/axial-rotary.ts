@@ -21,8 +21,8 @@ const where = 'axialRotary';
 export function gridPositions(grid: readonly [height: number, width: number]): readonly TokenPositions[] {
   checkHeightWidth('gridPositions', 'grid', grid);
   const [height, width] = grid;
-  const of = (place: (n: number) => number) => ({
-    each: Int32Array.from({ length: height * width }, (_, n) => place(n)),
+  const of = (coordinate: (n: number) => number) => ({
+    each: Int32Array.from({ length: height * width }, (_, n) => coordinate(n)),
   });
   return [of((n) => Math.floor(n / width)), of((n) => n % width)];
 }

@@ -210,10 +210,10 @@ describe('rotary', () => {
     const method = rotary({ headDim: 4 });
     expect(() => turn(method, tf.zeros([1, 1, 2, 6]), { start: [0] })).toThrow(/headDim wide/);
     expect(() => turn(method, tf.zeros([3, 1, 2, 4]), { start: [0, 1] })).toThrow(
-      /positions must be \[1, S\] or/,
+      /positions\[0\].start must have one number, or one for each batch entry/,
     );
     expect(() => turn(method, tf.zeros([1, 1, 2, 4]), { each: Int32Array.of(1) })).toThrow(
-      /positions must be/,
+      /positions\[0\].each must have one number for each token/,
     );
   });
 });

@@ -2,11 +2,11 @@
 // products of queries and keys depend on distances alone.
 //
 //   θ_i = base^(-2i / rotaryDim),   (x, y) -> (x cos pθ_i - y sin pθ_i, y cos pθ_i + x sin pθ_i)
-import { ConfigError, type PositionMethod, ShapeError } from '@polyhead/core';
+import { ConfigError, type PositionMethod } from '@polyhead/core';
 import { checkNumber, checkSizes, normalizeOptions } from '@polyhead/core/layer';
 import { checkFlags } from '../check-options';
-import { frozenCopy } from '../frozen-copy';
-import { placesOfSections, type Rotation, rememberedAngles } from './angles';
+import { positionMethod } from '../position-method';
+import { positionsOfSections, type Rotation, rememberedAngles } from './angles';
 import { scaledFrequencies } from './frequencies';
 import { checkScaling, type RotaryScaling } from './rotary-scaling';
 import { turnPairs } from './turn-pairs';
@@ -56,17 +56,17 @@ export function rotary(options: RotaryConfig): PositionMethod {
 export function rotating(name: string, config: object, rotation: Rotation): PositionMethod {
   const { headDim, interleaved } = rotation;
   const angles = rememberedAngles(rotation);
-  return {
-    config: Object.freeze({ ...config }),
-    variables: [],
-    rotate(heads, _role, at) {
-      const [B, , S, D] = heads.shape;
-      if (D !== headDim) throw new ShapeError(name, 'heads must be headDim wide', { heads, headDim });
-      const places = placesOfSections(name, at, rotation, [B, S]);
-      return turnPairs(heads, { angles: angles(places, S), interleaved });
+  return positionMethod(
+    name,
+    { config, needs: { headDim } },
+    {
+      rotate(heads, _role, at) {
+        const S = heads.shape[2];
+        const positions = positionsOfSections(name, at, rotation, S);
+        return turnPairs(heads, { angles: angles(positions, S), interleaved });
+      },
     },
-    dispose() {},
-  };
+  );
 }
 
 function checkRotary(options: RotaryConfig): RotaryConfig {
@@ -80,8 +80,8 @@ function checkRotary(options: RotaryConfig): RotaryConfig {
   checkNumber(where, 'base', base, [(x) => x > 1, 'a number above 1']);
   checkFlags(where, { interleaved });
   if (sections !== undefined) checkSections(sections, rotaryDim);
-  if (scaling === undefined) return frozenCopy(config);
-  return frozenCopy({ ...config, scaling: checkScaling(where, scaling, rotaryDim / 2) });
+  if (scaling === undefined) return config;
+  return { ...config, scaling: checkScaling(where, scaling, rotaryDim / 2) };
 }
 
 function checkSections(sections: readonly number[], rotaryDim: number): void {

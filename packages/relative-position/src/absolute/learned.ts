@@ -1,11 +1,11 @@
 // Absolute positions as learned vectors, added to embeddings (Gehring et al. 2017, 1705.03122; BERT, GPT-2).
 import { ConfigError } from '@polyhead/core';
 import { differentiable } from '@polyhead/core/kernel';
-import { checkSizes, normalizeOptions, Weights } from '@polyhead/core/layer';
+import { checkSizes, normalizeOptions } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
+import { checkSeed } from '../check-options';
+import { frozenCopy, ownVariables, type PositionParts, type TrainedPosition } from '../position-method';
 import { type AbsolutePosition, tokensOf } from './absolute-position';
-import { checkSeed } from './check-options';
-import type { PositionParts, TrainedPosition } from './trained-position';
 
 export interface LearnedConfig {
   /** E, the width of the embeddings. */
@@ -32,33 +32,29 @@ export function learned(
     'maxPositions',
     'seed',
   ]) as LearnedConfig;
-  const { embedDim, maxPositions, seed = Math.floor(Math.random() * 2 ** 31) } = config;
+  const { embedDim, maxPositions, seed } = config;
   checkSizes(where, { embedDim, maxPositions });
   checkSeed(where, seed);
-  const { initializer } = normalizeOptions(where, 'parts', parts, ['initializer']);
   const shapes = { table: [maxPositions, embedDim] };
-  const weights = new Weights(where, shapes, { seed, ...(initializer && { initializer }) });
+  const { weights, ...owner } = ownVariables(where, { shapes, parts, seed });
   return {
-    config: Object.freeze({ ...config }),
-    variables: weights.variables,
-    getWeights: () => weights.read(),
-    setWeights: (named) => weights.write(named),
+    ...owner,
+    config: frozenCopy(config),
     addTo(embeddings, at) {
-      const { places, entries, S } = tokensOf(where, embeddings, { at, embedDim });
-      const last = places.reduce((most, place) => Math.max(most, place), 0);
+      const { positions, entries, S } = tokensOf(where, embeddings, { at, embedDim });
+      const last = positions.reduce((most, position) => Math.max(most, position), 0);
       if (last >= maxPositions) {
         throw new ConfigError(where, 'positions must be below maxPositions: the table ends there', {
           position: last,
           maxPositions,
         });
       }
-      const rows = places.map((place) => Math.max(0, place));
+      const rows = positions.map((position) => Math.max(0, position));
       return tf.tidy(() => {
         const vectors = tf.reshape(rowsOf(weights.get('table'), rows), [entries, S, embedDim]);
         return tf.add<tf.Tensor3D>(embeddings, vectors);
       });
     },
-    dispose: () => weights.dispose(),
   };
 }
 

@@ -10,12 +10,19 @@ import {
   toTensor,
   toTensors,
 } from '@polyhead/conformance';
-import { type Attention, dense, mergeHeads } from '@polyhead/core';
+import { dense, mergeHeads } from '@polyhead/core';
+import { GroupedQueryAttention } from '@polyhead/grouped-query';
 import { MultiHeadAttention } from '@polyhead/multi-head';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
-import file from './fixtures/hugging-face-deberta.json';
-import { type DebertaConfig, type DebertaParts, deberta, debertaBucket, debertaLayerOptions } from './index';
+import file from '../fixtures/hugging-face-deberta.json';
+import {
+  type DebertaConfig,
+  type DebertaEmbeddings,
+  deberta,
+  debertaBucket,
+  debertaEmbeddings,
+} from '../index';
 
 interface DebertaParams {
   readonly hidden_size: number;
@@ -36,23 +43,20 @@ function configOf({ params }: GoldenCase<DebertaParams>): DebertaConfig {
     maxDistance: params.max_relative_positions,
     terms: params.pos_att_type.map((type) => names[type]),
     ...(params.position_buckets > 0 && { buckets: params.position_buckets }),
+    ...(params.share_att_key && { projections: 'layer' as const }),
   };
 }
 
-/** DeBERTa version 2 and 3. Version 3 projects embeddings by the layer's own weights: `share_att_key`. */
-function debertaAttention(config: DebertaConfig, { shareKey }: { shareKey: boolean }) {
-  const parts: DebertaParts = shareKey ? { projections: () => layer.variables } : {};
-  const position = deberta(config, parts);
+function debertaAttention(config: DebertaConfig, embeddings?: DebertaEmbeddings) {
+  const position = deberta(config, { embeddings });
   const { embedDim, numHeads } = config;
-  const options = { embedDim, numHeads, useBias: true, ...debertaLayerOptions(config) };
-  const layer: Attention = new MultiHeadAttention(options, { position });
-  return { layer, position };
+  return { layer: new MultiHeadAttention({ embedDim, numHeads, useBias: true }, { position }), position };
 }
 
 /** The layer of a case, with its weights. */
 function layerOf(found: GoldenCase<DebertaParams>) {
   const { inputs, params } = found;
-  const { layer, position } = debertaAttention(configOf(found), { shareKey: params.share_att_key });
+  const { layer, position } = debertaAttention(configOf(found));
   const embedDim = params.hidden_size;
   const linears = {
     ...(inputs['pos_key_proj.weight'] && { key: 'pos_key_proj' }),
@@ -103,47 +107,83 @@ describe('deberta', () => {
     expect([129, 180, 256, 511, -511].map(bucket)).toEqual([129, 160, 192, 255, -255]);
   });
 
+  it.each([
+    [2, 3],
+    [2, 64],
+    [3, 9],
+    [4, 6],
+    [5, 9],
+    [7, 40],
+    [32, 512],
+  ])(
+    'with %i buckets up to %i has the bucket of make_log_bucket_position, and its row',
+    (buckets, maxDistance) => {
+      // modeling_deberta_v2.py of transformers: mid = bucket_size // 2, then torch.where of these
+      const mid = Math.floor(buckets / 2);
+      const bucketOf = (relative: number) => {
+        const n = relative < mid && relative > -mid ? mid - 1 : Math.abs(relative);
+        const log =
+          Math.ceil((Math.log(n / mid) / Math.log((maxDistance - 1) / mid)) * (mid - 1) - 1e-9) + mid;
+        return n <= mid ? relative : log * Math.sign(relative);
+      };
+      const method = deberta({ embedDim: 2, numHeads: 1, buckets, maxDistance, seed: 1 });
+      const [from, to] = [-3 * maxDistance, 2 * maxDistance];
+      const { index } = method.tables!(tf.zeros([1, 1, 1, 2]), [from, to]).keys!;
+      for (let distance = from; distance < to; distance++) {
+        const bucket = bucketOf(-distance);
+        expect(debertaBucket(-distance, { buckets, maxDistance }) + 0).toBe(bucket + 0);
+        const row = Math.min(2 * buckets - 1, Math.max(0, bucket + buckets));
+        expect(index.rows![distance - index.from]).toBe(row);
+      }
+      method.dispose();
+    },
+  );
+
   it('starts a bucket where the power is whole: 40 of 80 is two thirds of the way from 10', () => {
     expect(debertaBucket(40, { buckets: 20, maxDistance: 81 })).toBe(16); // 10 + 9 · 2 / 3
     expect(debertaBucket(41, { buckets: 20, maxDistance: 81 })).toBe(17);
   });
 
-  it('divides scores by sqrt((1 + terms) · D)', () => {
+  it('divides scores by sqrt((1 + terms) · D), unless the layer says otherwise', () => {
     const config = { embedDim: 12, numHeads: 3 };
-    expect(debertaLayerOptions(config).scale).toBeCloseTo(1 / Math.sqrt(12), 12);
-    expect(debertaLayerOptions({ ...config, terms: ['contentToPosition'] }).scale).toBeCloseTo(
-      1 / Math.sqrt(8),
-      12,
-    );
+    const [both, one] = [deberta(config), deberta({ ...config, terms: ['contentToPosition'] })];
+    expect(both.scale).toBeCloseTo(1 / Math.sqrt(12), 12);
+    expect(one.scale).toBeCloseTo(1 / Math.sqrt(8), 12);
+    both.dispose();
+    one.dispose();
   });
 
-  it('takes the embeddings of another object, trains them, and leaves them to it', () => {
-    const config = { embedDim: 4, numHeads: 2, maxDistance: 3, seed: 1 };
-    const first = deberta(config);
-    const embeddings = first.variables[0]!.variable;
-    const second = deberta({ ...config, seed: 2 }, { embeddings });
-    expect(second.variables.map(({ name }) => name)).toEqual([
+  it('takes embeddings that others share, trains them, and leaves them to their owner', () => {
+    const config = { embedDim: 4, numHeads: 2, maxDistance: 3, seed: 2 };
+    const embeddings = debertaEmbeddings({ embedDim: 4, maxDistance: 3, seed: 1 });
+    const position = deberta(config, { embeddings });
+    expect(position.variables.map(({ name }) => name)).toEqual([
       'embeddings',
       'key/kernel',
       'key/bias',
       'query/kernel',
       'query/bias',
     ]);
-    expect(second.variables[0]!.variable).toBe(embeddings);
-    const layer = new MultiHeadAttention({ embedDim: 4, numHeads: 2, seed: 1 }, { position: second });
+    const { variable } = embeddings.variables[0]!;
+    expect(position.variables[0]!.variable).toBe(variable);
+    const layer = new MultiHeadAttention({ embedDim: 4, numHeads: 2, seed: 1 }, { position });
     const query = tf.randomNormal<tf.Rank.R3>([1, 5, 4], 0, 1, 'float32', 2);
-    const { grads } = tf.variableGrads(() => tf.sum(tf.square(layer.apply({ query }).output)), [embeddings]);
-    expect(numbersOf(tf.sum(tf.abs(grads[embeddings.name]!)))[0]).toBeGreaterThan(1e-3);
-    second.dispose();
-    expect(embeddings.isDisposed).toBe(false);
-    first.dispose();
+    const { grads } = tf.variableGrads(() => tf.sum(tf.square(layer.apply({ query }).output)), [variable]);
+    expect(numbersOf(tf.sum(tf.abs(grads[variable.name]!)))[0]).toBeGreaterThan(1e-3);
+    position.dispose();
+    expect(variable.isDisposed).toBe(false);
+    const other = deberta({ ...config, seed: 3 }, { embeddings });
+    embeddings.dispose();
+    expect(() => other.tables!(tf.zeros([1, 2, 1, 2]), [0, 1])).toThrow(
+      /deberta: parts.embeddings must not be disposed/,
+    );
+    other.dispose();
     layer.dispose();
   });
 
   it('trains the projections of the layer where it shares them', () => {
-    const config = { embedDim: 4, numHeads: 2, maxDistance: 3, seed: 1 };
-    const position = deberta(config, { projections: () => layer.variables });
-    const layer: Attention = new MultiHeadAttention({ embedDim: 4, numHeads: 2, seed: 1 }, { position });
+    const position = deberta({ embedDim: 4, numHeads: 2, maxDistance: 3, projections: 'layer', seed: 1 });
+    const layer = new MultiHeadAttention({ embedDim: 4, numHeads: 2, seed: 1 }, { position });
     expect(position.variables.map(({ name }) => name)).toEqual(['embeddings']);
     const query = tf.randomNormal<tf.Rank.R3>([1, 5, 4], 0, 1, 'float32', 2);
     const loss = () => numbersOf(tf.sum(tf.square(layer.apply({ query }).output)))[0]!;
@@ -158,18 +198,30 @@ describe('deberta', () => {
     position.dispose();
   });
 
-  it('says which projection it misses', () => {
-    const position = deberta({ embedDim: 4, numHeads: 2 }, { projections: () => [] });
-    expect(() => position.tables!(tf.zeros([1, 2, 1, 2]), [0, 1])).toThrow(
-      /parts.projections must have key\/kernel/,
+  it('says what projections of the layer it needs', () => {
+    const position = deberta({ embedDim: 4, numHeads: 2, projections: 'layer' });
+    const query = tf.zeros<tf.Rank.R4>([1, 2, 1, 2]);
+    expect(() => position.tables!(query, [0, 1])).toThrow(/projections: 'layer' needs the layer/);
+    const narrow = tf.variable(tf.zeros([3, 4]));
+    expect(() => position.tables!(query, [0, 1], { weight: () => narrow })).toThrow(
+      /the layer's query\/kernel must project embeddings to heads/,
     );
+    expect(() => new MultiHeadAttention({ embedDim: 4, numHeads: 4, headDim: 2 }, { position })).toThrow(
+      /deberta: the layer must have the numHeads of its position method/,
+    );
+    expect(
+      () => new GroupedQueryAttention({ embedDim: 4, numHeads: 2, numKeyValueHeads: 1 }, { position }),
+    ).toThrow(/needs a key head for each query head/);
+    narrow.dispose();
     position.dispose();
   });
 
   it.each<[object, object, RegExp]>([
     [{ numHeads: 3 }, {}, /headDim must be a whole number above 0/],
-    [{ buckets: 2 }, {}, /buckets must be at least 4/],
-    [{ buckets: 7 }, {}, /buckets must be even/],
+    [{ buckets: 1 }, {}, /buckets must be at least 2/],
+    [{ buckets: 2, maxDistance: 2 }, {}, /half of them less than maxDistance - 1/],
+    [{ projections: 'shared' }, {}, /projections must be one of own, layer/],
+    [{ projections: 'layer', useBias: true }, {}, /useBias is for projections of its own/],
     [{ maxDistance: 2 ** 20 + 1 }, {}, /maxDistance must be at most 1048576/],
     [{ buckets: 8, maxDistance: 5 }, {}, /half of them less than maxDistance - 1/],
     [{ terms: [] }, {}, /terms may name contentToPosition, positionToContent/],
@@ -179,20 +231,20 @@ describe('deberta', () => {
     [{ useBias: 'no' }, {}, /useBias must be true or false/],
     [{ span: 4 }, {}, /unknown +\[span\]/],
     [{}, { embedding: 1 }, /unknown +\[embedding\]/],
+    [{}, { embeddings: {} }, /parts.embeddings must be made by debertaEmbeddings/],
   ])('refuses %j with parts %j', (config, parts, message) => {
     expect(() => deberta({ embedDim: 4, numHeads: 2, ...config }, parts)).toThrow(message);
   });
 
-  it('has layer options for a config that can be only', () => {
-    const config = { embedDim: 4, numHeads: 2, terms: 'contentToPosition' } as unknown as DebertaConfig;
-    expect(() => debertaLayerOptions(config)).toThrow(/terms may name/);
-  });
-
   it('refuses embeddings of another shape', () => {
-    const embeddings = tf.variable(tf.zeros([5, 4]));
+    const embeddings = debertaEmbeddings({ embedDim: 4, buckets: 4 });
     expect(() => deberta({ embedDim: 4, numHeads: 2, maxDistance: 3 }, { embeddings })).toThrow(
       /shape needed +\[6, 4\]/,
     );
     embeddings.dispose();
+    expect(() => debertaEmbeddings({ embedDim: 4, buckets: 1 })).toThrow(
+      /debertaEmbeddings: buckets must be/,
+    );
+    expect(() => debertaEmbeddings({ embedDim: 4, numHeads: 2 } as never)).toThrow(/unknown +\[numHeads\]/);
   });
 });
