@@ -34,8 +34,7 @@ export default defineConfig({
         extends: true as const,
         test: {
           name: 'scripts',
-          include: ['scripts/*.test.ts', 'scripts/tensorflow/*.test.ts'],
-          exclude: ['scripts/devices'],
+          include: ['scripts/{.,backends,tensorflow}/*.test.ts'],
         },
       },
     ],

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import '@tensorflow/tfjs-backend-wasm';
 import { afterEach, beforeAll, beforeEach, expect } from 'vitest';
-import { startTensorFlow } from './apps/bench/src/backends/backend-tensorflow';
+import { startTensorFlow } from './scripts/backends/tensorflow';
 
 const backend = process.env.POLYHEAD_BACKEND ?? 'cpu';
 

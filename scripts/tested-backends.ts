@@ -1,5 +1,5 @@
-import { findTensorFlow } from '../apps/bench/src/backends/backend-tensorflow';
-import { findChromium, findVulkanDriver } from '../apps/bench/src/backends/find-chromium';
+import { findChromium, findVulkanDriver } from './backends/chromium';
+import { findTensorFlow } from './backends/tensorflow';
 import { deviceNames } from './devices/projects';
 import { missingPeer } from './peers/import-peer';
 

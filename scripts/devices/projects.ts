@@ -2,8 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { playwright } from '@vitest/browser-playwright';
 import type { TestProjectInlineConfiguration } from 'vitest/config';
-import { isolation, launchOptions } from '../../apps/bench/src/backends/chromium';
-import { findVulkanDriver } from '../../apps/bench/src/backends/find-chromium';
+import { findVulkanDriver, isolation, launchOptions } from '../backends/chromium';
 import type { Package } from '../package-rules';
 import { readPackages } from '../packages';
 

@@ -1,7 +1,7 @@
 // WebGPU in Node. The environment names the driver: that a worker sets counts for nothing.
 import * as tf from '@tensorflow/tfjs';
 import { afterEach, beforeAll, beforeEach, expect } from 'vitest';
-import { startWebGPU } from '../../apps/bench/src/backends/webgpu-in-node';
+import { startWebGPU } from '../backends/webgpu';
 import { failOnRefusals, guardDevice } from './guard';
 
 beforeAll(async () => {

@@ -3,7 +3,7 @@
 import * as tf from '@tensorflow/tfjs';
 import '@tensorflow/tfjs-backend-webgpu';
 import { afterEach, beforeAll, beforeEach, expect } from 'vitest';
-import { nameWasmFiles } from '../../apps/bench/src/backends/page/wasm-files';
+import { nameWasmFiles } from '../backends/page-wasm-files';
 import { failOnRefusals, guardDevice } from './guard';
 
 const backend: string = import.meta.env.POLYHEAD_BACKEND;

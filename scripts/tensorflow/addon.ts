@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
-import { addonFile, tensorFlowFolder } from '../../apps/bench/src/backends/backend-tensorflow';
+import { addonFile, tensorFlowFolder } from '../backends/tensorflow';
 import { compiler, runTool, say } from './tools';
 
 /** The folder of the package of the backend, once it is installed. */

@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import * as tf from '@tensorflow/tfjs-core';
-import { startTensorFlow } from '../../apps/bench/src/backends/backend-tensorflow';
+import { startTensorFlow } from '../backends/tensorflow';
 import { packageFolder } from './addon';
 
 /**

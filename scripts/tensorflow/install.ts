@@ -5,12 +5,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import {
-  addonFile,
-  findTensorFlow,
-  tensorFlowFolder,
-  unsupportedPlatform,
-} from '../../apps/bench/src/backends/backend-tensorflow';
+import { addonFile, findTensorFlow, tensorFlowFolder, unsupportedPlatform } from '../backends/tensorflow';
 import { buildAddon, packageFolder } from './addon';
 import { check } from './check';
 import { type Kind, libraryFolder, provideLibrary } from './library';

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { addonFile } from '../../apps/bench/src/backends/backend-tensorflow';
+import { addonFile } from '../backends/tensorflow';
 import { packageFolder } from './addon';
 import type { Kind } from './library';
 import { say } from './tools';

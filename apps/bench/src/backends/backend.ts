@@ -1,8 +1,9 @@
 // Which TensorFlow.js backend runs: TensorFlow's own library where its addon is built, then WebAssembly, then JavaScript.
 import * as tf from '@tensorflow/tfjs-core';
-import { firstLine, UsageError } from '../command-line/errors';
+import { firstLine } from '../../../../scripts/backends/errors';
+import { startTensorFlow } from '../../../../scripts/backends/tensorflow';
+import { UsageError } from '../command-line/errors';
 import { type BackendName, backendNames } from './backend-name';
-import { startTensorFlow } from './backend-tensorflow';
 
 export interface Backend {
   readonly name: BackendName;

@@ -1,9 +1,8 @@
 // A browser's backends, measured in Chromium without a screen, in a page that is isolated and in one that is not.
 import { chromium } from 'playwright';
-import { firstLine } from '../command-line/errors';
-import { launchOptions } from './chromium';
+import { findChromium, launchOptions } from '../../../../scripts/backends/chromium';
+import { firstLine } from '../../../../scripts/backends/errors';
 import type { CostOptions } from './costs';
-import { findChromium } from './find-chromium';
 import type { BackendRow } from './row';
 import { servePage, urlOf } from './serve-page';
 

@@ -1,11 +1,11 @@
 // The backends of Node, one after another.
 import * as tf from '@tensorflow/tfjs-core';
-import { firstLine } from '../command-line/errors';
+import { firstLine } from '../../../../scripts/backends/errors';
+import { startWebGPU } from '../../../../scripts/backends/webgpu';
 import { startBackend } from './backend';
 import { backendNames } from './backend-name';
 import { type CostOptions, measureCosts } from './costs';
 import type { BackendRow } from './row';
-import { startWebGPU } from './webgpu-in-node';
 
 export async function measureInNode(options: CostOptions, onRow: (row: BackendRow) => void): Promise<void> {
   tf.enableProdMode(); // no advertisement for the native addon

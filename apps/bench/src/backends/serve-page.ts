@@ -1,7 +1,7 @@
 // The page that measures a browser's backends, with our packages from source.
 import { fileURLToPath } from 'node:url';
 import { createServer, type ViteDevServer } from 'vite';
-import { isolation } from './chromium';
+import { isolation } from '../../../../scripts/backends/chromium';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 

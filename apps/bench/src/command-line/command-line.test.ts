@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { findTensorFlow } from '../backends/backend-tensorflow';
+import { findTensorFlow } from '../../../../scripts/backends/tensorflow';
 import { runCommandLine } from './command-line';
 
 async function run(...args: string[]) {

@@ -9,7 +9,3 @@ export class UsageError extends Error {
 export class WrongResultError extends Error {
   override readonly name = 'WrongResultError';
 }
-
-/** Of what was thrown. */
-export const firstLine = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).split('\n')[0]!;

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { firstLine } from '../command-line/errors';
+import { firstLine } from '../../../../scripts/backends/errors';
 import type { Arena } from './arena';
 import type { Contestant, Entry, Turn } from './contestant';
 

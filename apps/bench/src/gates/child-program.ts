@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { printUncaughtErrors } from '../../../../scripts/backends/errors';
 import type { AttentionInputs } from './attention-work';
 import type { Greeting, JobOfChild, Program } from './child-process';
 import { timed } from './contestant';
@@ -46,6 +47,7 @@ export function readJob(): Pick<JobOfChild, 'work' | 'folder'> & { readonly inpu
 
 /** Greets, and answers until there are no more questions. @param open throws why it cannot */
 export async function serve<T>(folder: string, open: () => Promise<Operation<T>>): Promise<void> {
+  printUncaughtErrors();
   let operation: Operation<T>;
   try {
     operation = await open();

@@ -1,6 +1,6 @@
 // Contestants of one work, checked and then timed in turn.
 import { setTimeout } from 'node:timers/promises';
-import { firstLine } from '../command-line/errors';
+import { firstLine } from '../../../../scripts/backends/errors';
 import { allowedError } from '../measure/relative-error';
 import { takeTurns } from '../measure/take-turns';
 import { type Absence, type Contestant, type Entry, isAbsent, type Turn } from './contestant';

@@ -2,10 +2,10 @@
 import * as tf from '@tensorflow/tfjs';
 import { getThreadsCount } from '@tensorflow/tfjs-backend-wasm';
 import '@tensorflow/tfjs-backend-webgpu';
-import { firstLine } from '../../command-line/errors';
+import { firstLine } from '../../../../../scripts/backends/errors';
+import { nameWasmFiles } from '../../../../../scripts/backends/page-wasm-files';
 import { measureCosts } from '../costs';
 import type { BackendRow } from '../row';
-import { nameWasmFiles } from './wasm-files';
 
 declare const reportRow: ((row: Omit<BackendRow, 'where'>) => Promise<void>) | undefined;
 

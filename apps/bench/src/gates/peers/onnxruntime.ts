@@ -1,6 +1,6 @@
 // onnxruntime as a contestant: its native build for Node, and its WebAssembly build.
+import { firstLine } from '../../../../../scripts/backends/errors';
 import { importPeer } from '../../../../../scripts/peers/import-peer';
-import { firstLine } from '../../command-line/errors';
 import type { Arena, Enter } from '../arena';
 import { type Contestant, type Entry, timed } from '../contestant';
 import { type OnnxAttention, type OnnxOp, onnxOps } from '../onnx-attention';

@@ -7,15 +7,14 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import util from 'node:util';
 import * as tf from '@tensorflow/tfjs-core';
+import { firstLine } from './errors';
 
 export type TensorFlow =
   | { readonly version: string; readonly device: 'CPU' | 'GPU'; readonly threads: number }
   | { readonly reason: string };
 
 /** Where the package is installed. */
-export const tensorFlowFolder = fileURLToPath(
-  new URL('../../../../scripts/tensorflow/tfjs-node', import.meta.url),
-);
+export const tensorFlowFolder = fileURLToPath(new URL('../tensorflow/tfjs-node', import.meta.url));
 const name = '@tensorflow/tfjs-node-gpu';
 const command = 'npx pnpm tensorflow:install';
 
@@ -64,7 +63,7 @@ export async function startTensorFlow(folder = tensorFlowFolder): Promise<Tensor
     createRequire(found.path)(found.path);
     if (!(await tf.setBackend('tensorflow'))) return { reason: 'it could not start' };
   } catch (error) {
-    return { reason: `it does not load: ${(error as Error).message.split('\n')[0]!} (${command})` };
+    return { reason: `it does not load: ${firstLine(error)} (${command})` };
   }
   const backend = tf.backend() as unknown as {
     readonly isUsingGpuDevice: boolean;

@@ -1,9 +1,9 @@
 // WebGPU in Node, by the npm package `webgpu`: Dawn, on a graphics card or on a Vulkan driver in software.
 import { existsSync } from 'node:fs';
 import * as tf from '@tensorflow/tfjs-core';
-import { importPeer } from '../../../../scripts/peers/import-peer';
-import { firstLine } from '../command-line/errors';
-import { findVulkanDriver } from './find-chromium';
+import { importPeer } from '../peers/import-peer';
+import { findVulkanDriver } from './chromium';
+import { firstLine } from './errors';
 
 interface Dawn {
   readonly create: (flags: readonly string[]) => GPU;
