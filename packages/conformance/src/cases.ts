@@ -55,7 +55,7 @@ export function coveringCases(refused: readonly Refusable[] = []): readonly Atte
     softcap: first('softcap', factors.softcap),
     sinkLogits: first('sinkLogits', factors.sinkLogits),
     dropout: first('dropout', factors.dropout),
-    returns: factors.returns.filter((names) => names.every((name) => !refused.includes(name))),
+    returns: factors.returns.filter((names) => names.every((name) => !refused.includes(name as Refusable))),
   });
   return rows.map(attentionCase);
 }

@@ -50,7 +50,7 @@ export function kernelNumbers(kernel: AttentionKernel, found: AttentionCase): Pr
 
 /** The same as tensors. */
 export function kernelResults(kernel: AttentionKernel, found: AttentionCase): Tensors {
-  const { kernel: _, ...results } = attendWith(kernel, toTensors(found.arrays), found.options());
+  const { kernel: _, state: __, ...results } = attendWith(kernel, toTensors(found.arrays), found.options());
   return results;
 }
 
@@ -58,7 +58,7 @@ type ResultName = 'output' | 'weights' | 'logSumExp';
 
 /** What a case asks for. */
 export function resultNames({ row }: AttentionCase): readonly ResultName[] {
-  return ['output', ...(row.returns ?? [])];
+  return ['output', ...((row.returns ?? []) as ResultName[])];
 }
 
 /** One number for each number that comes out: the gradients are those of Σ result · cotangent, over all results. */

@@ -12,8 +12,12 @@ export type {
   AttendResult,
   AttentionInputs,
   AttentionKernel,
+  CallSizes,
   KernelCall,
+  KernelInputs,
   KernelResult,
+  NamedTensors,
+  ReturnName,
   ScoreOptions,
 } from './contract/kernel';
 export type {

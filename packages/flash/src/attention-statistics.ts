@@ -73,7 +73,7 @@ function refuse(where: string, call: KernelCall): void {
   }
   const reasons = [
     ...weightSource().unsupported(),
-    ...(call.gradientDepth > 0 ? ['statistics have no gradient: it would silently be zero'] : []),
+    ...(call.isTaped ? ['statistics have no gradient: it would silently be zero'] : []),
   ];
   if (reasons.length === 0) return;
   throw new UnsupportedError(

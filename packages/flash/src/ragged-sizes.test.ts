@@ -22,7 +22,11 @@ type Found = ReturnType<typeof attentionCase>;
 
 function results(kernel: AttentionKernel, found: Found): Numbers {
   const { query, key, value } = toTensors(found.arrays) as { [name: string]: tf.Tensor4D };
-  const { kernel: _, ...all } = attend(kernel, { query: query!, key: key!, value: value! }, found.options());
+  const {
+    kernel: _,
+    state: __,
+    ...all
+  } = attend(kernel, { query: query!, key: key!, value: value! }, found.options());
   return Object.fromEntries(Object.entries(all).map(([name, tensor]) => [name, toHost(tensor)]));
 }
 

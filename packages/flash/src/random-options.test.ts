@@ -179,7 +179,9 @@ function check({ name, arrays, oracle, options, kernel }: Combination): void {
   };
   const given = names.map((argument) => toTensor(arrays[argument]!));
   const resultsOf = (by: AttentionKernel) =>
-    Object.fromEntries(Object.entries(attendBy(by, given)).map(([result, x]) => [result, toHost(x)]));
+    Object.fromEntries(
+      Object.entries(attendBy(by, given)).map(([result, x]) => [result, toHost(x as tf.Tensor)]),
+    );
   const asked = Object.keys(resultsOf(kernel)) as ('output' | 'logSumExp')[];
 
   // The steps lie where the oracle reads: they are taken, looked from, and taken back.

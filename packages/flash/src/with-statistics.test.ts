@@ -6,6 +6,7 @@ import {
   samplePositions,
 } from '@polyhead/conformance';
 import {
+  type AttendResult,
   type Attention,
   type AttentionKernel,
   attend,
@@ -101,7 +102,7 @@ describe('withStatistics', () => {
     const map = pooledWeights({ rows: 2, columns: 2 });
     const kernel = withStatistics(firstSupported([flash(), composed()]), { map, top: topKeys(1) }, () => {});
     const before = memoryNow();
-    const plain = attend(kernel, inputs);
+    const plain: AttendResult = attend(kernel, inputs);
     expect(plain.logSumExp).toBeUndefined();
     const all = attend(kernel, inputs, { returns: ['weights', 'logSumExp'] });
     expect(all.kernel).toBe('composed'); // flash has no weights to return

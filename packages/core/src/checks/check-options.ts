@@ -1,16 +1,15 @@
 // The only place where the options of a call are judged.
 import type * as tf from '@tensorflow/tfjs-core';
 import { ConfigError, ShapeError } from '../contract/errors';
-import type { AttendOptions, AttentionKernel } from '../contract/kernel';
+import type { AttendOptions, AttentionKernel, CallSizes } from '../contract/kernel';
 import { checkNumber, checkRate, checkSoftcap } from './check-config';
-import type { CallSizes } from './check-inputs';
 import { checkMask } from './check-mask';
 import { checkPositions } from './check-positions';
 import { checkRelative } from './check-relative';
-import { checkTensor } from './check-tensor';
+import { checkTensor, checkTensors } from './check-tensor';
 import { normalizeOptions } from './normalize-options';
 
-const known: readonly (keyof AttendOptions)[] = [
+const optionNames: readonly (keyof AttendOptions)[] = [
   'scale',
   'mask',
   'positions',
@@ -20,6 +19,7 @@ const known: readonly (keyof AttendOptions)[] = [
   'softcap',
   'sinkLogits',
   'dropout',
+  'tensors',
   'returns',
 ];
 
@@ -29,8 +29,8 @@ const known: readonly (keyof AttendOptions)[] = [
  * @throws ShapeError or ConfigError, naming the option
  */
 export function checkOptions(where: string, options: AttendOptions, sizes: CallSizes): AttendOptions {
-  const asked = normalizeOptions(where, 'options', options, known) as AttendOptions;
-  const { scale, softcap, mask, bias, sinkLogits, relative, positions, queryStart } = asked;
+  const known = normalizeOptions(where, 'options', options, optionNames) as AttendOptions;
+  const { scale, softcap, mask, bias, sinkLogits, relative, positions, queryStart, tensors } = known;
   const { B, Hq, Sq, Skv } = sizes;
   if (scale !== undefined) checkScale(where, scale);
   if (softcap !== undefined) checkSoftcap(where, softcap);
@@ -45,8 +45,9 @@ export function checkOptions(where: string, options: AttendOptions, sizes: CallS
   if (relative !== undefined) checkRelative(where, relative, sizes);
   if (positions !== undefined) checkPositions(where, positions, sizes);
   if (queryStart !== undefined) checkQueryStart(where, queryStart, B);
-  checkDropoutAndReturns(where, asked);
-  return asked;
+  if (tensors !== undefined) checkTensors(where, 'tensors', tensors);
+  checkDropoutAndReturns(where, known);
+  return known;
 }
 
 /** @throws ConfigError unless it is a number that float32 can hold */
@@ -58,7 +59,7 @@ export function checkScale(where: string, scale: number): void {
 export function checkKernel(where: string, kernel: AttentionKernel): void {
   const isKernel = typeof kernel === 'object' && kernel !== null && typeof kernel.run === 'function';
   if (isKernel && typeof kernel.unsupported === 'function') return;
-  throw new ConfigError(where, 'kernel must be an AttentionKernel, such as composed', { kernel });
+  throw new ConfigError(where, 'kernel must be an AttentionKernel, such as composed()', { kernel });
 }
 
 function checkDropoutAndReturns(where: string, { dropout, returns }: AttendOptions): void {
@@ -67,7 +68,7 @@ function checkDropoutAndReturns(where: string, { dropout, returns }: AttendOptio
     checkRate(where, 'dropout.rate', rate!);
     checkNumber(where, 'dropout.seed', seed!, [Number.isInteger, 'a whole number']);
   }
-  if (returns !== undefined) checkReturns(where, returns, ['weights', 'logSumExp']);
+  if (returns !== undefined) checkReturns(where, returns, ['weights', 'logSumExp', 'state']);
 }
 
 /** @throws ConfigError unless it is a list of some of these names */
@@ -76,7 +77,7 @@ export function checkReturns(where: string, returns: readonly string[], names: r
   throw new ConfigError(where, `returns may be a list of ${names.join(', ')}`, { returns });
 }
 
-function checkBias(where: string, bias: tf.Tensor4D, wanted: readonly number[]): void {
+function checkBias(where: string, bias: tf.Tensor, wanted: readonly number[]): void {
   const facts = { '[B, Hq, Sq, Skv]': wanted };
   checkTensor(where, 'bias', bias, ['[B, Hq, Sq, Skv]', facts]);
   if (bias.shape.every((size, i) => size === 1 || size === wanted[i])) return;

@@ -1,7 +1,7 @@
 import { ConfigError, ShapeError } from '../contract/errors';
+import type { CallSizes } from '../contract/kernel';
 import type { Positions, TokenPositions } from '../contract/position';
 import { checkKnownOptions } from './check-config';
-import type { CallSizes } from './check-inputs';
 
 /** @throws ConfigError, ShapeError for positions that are not one for each token, or a start for each batch entry */
 export function checkPositions(where: string, positions: Positions, { B, Sq, Skv }: CallSizes): void {

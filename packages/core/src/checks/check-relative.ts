@@ -1,8 +1,8 @@
 import type * as tf from '@tensorflow/tfjs-core';
 import { ConfigError, ShapeError } from '../contract/errors';
+import type { CallSizes } from '../contract/kernel';
 import type { DistanceIndex, RelativeTables } from '../contract/position';
 import { checkKnownOptions } from './check-config';
-import type { CallSizes } from './check-inputs';
 import { checkTensor } from './check-tensor';
 
 /** @throws ShapeError, ConfigError for tables that do not fit the call; it names the table */

@@ -1,21 +1,37 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { ShapeError } from '../contract/errors';
+import type { NamedTensors } from '../contract/kernel';
 
 /**
  * @param shape letters of each axis, as `[B, Hq, Sq, D]`: as many as its rank must be
  * @param facts what the message shows beside the tensor
- * @throws ShapeError unless it is a living float32 tensor of that rank
+ * @param dtype default: float32
+ * @throws ShapeError unless it is a living tensor of that rank and type
  */
 export function checkTensor(
   where: string,
   name: string,
   tensor: unknown,
-  [shape, facts = {}]: readonly [string, Readonly<Record<string, unknown>>?],
+  [shape, facts = {}, dtype = 'float32']: readonly [string, Readonly<Record<string, unknown>>?, tf.DataType?],
 ): asserts tensor is tf.Tensor {
   const rank = shape.split(',').length;
   const came = { ...facts, [name]: tensor };
   if (!(tensor instanceof tf.Tensor)) throw new ShapeError(where, `${name} must be a tensor ${shape}`, came);
   if (tensor.isDisposed) throw new ShapeError(where, `${name} must not be disposed`, came);
   if (tensor.rank !== rank) throw new ShapeError(where, `${name} must have rank ${rank}: ${shape}`, came);
-  if (tensor.dtype !== 'float32') throw new ShapeError(where, `${name} must be float32`, came);
+  if (tensor.dtype !== dtype) throw new ShapeError(where, `${name} must be ${dtype}`, came);
+}
+
+/** @throws ShapeError unless they are living float32 tensors by name, of any rank */
+export function checkTensors(where: string, name: string, tensors: NamedTensors): void {
+  if (typeof tensors !== 'object' || tensors === null || Array.isArray(tensors))
+    throw new ShapeError(where, `${name} must be tensors by name`, { [name]: tensors });
+  for (const [key, tensor] of Object.entries(tensors)) {
+    const isLiving = tensor instanceof tf.Tensor && !tensor.isDisposed && tensor.dtype === 'float32';
+    if (!isLiving) {
+      throw new ShapeError(where, `${name}.${key} must be a float32 tensor that is not disposed`, {
+        [key]: tensor,
+      });
+    }
+  }
 }

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { addAll } from '../backend/device-math';
 import { backendTraits } from '../backend/traits';
 import { hasWasmHeap } from '../backend/wasm-heap';
-import type { CallSizes } from '../checks/check-inputs';
+import type { CallSizes } from '../contract/kernel';
 import type { MaskPlan, Span } from '../contract/mask';
 
 /** Batch entries, query heads and query rows computed at once, and the keys any of them sees. */

@@ -2,11 +2,11 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { allFinite } from '../backend/all-finite';
 import { zeroWhere } from '../backend/device-math';
-import { type CallSizes, checkInputs, materialized } from '../checks/check-inputs';
-import type { KernelCall } from '../contract/kernel';
+import type { CallSizes, KernelCall } from '../contract/kernel';
 import type { MaskPlan } from '../contract/mask';
 import type { Positions } from '../contract/position';
-import { type CallTensors, callTensors } from '../kernel/call-tensors';
+import type { CallTensors } from '../kernel/call-tensors';
+import { materialized } from '../kernel/materialized';
 import type { PreparedTable, PreparedTables } from './block-tables';
 import { lookup } from './distance-lookup';
 import { isTrue, withoutMaskedRows } from './masked-rows';
@@ -16,12 +16,6 @@ import { pairIndex } from './pair-index';
 export interface Differentiable extends CallTensors {
   readonly key: tf.Tensor4D; // [B, Hkv, Skv, D]
   readonly value: tf.Tensor4D; // [B, Hkv, Skv, Dv]
-}
-
-/** The surrounding tidy disposes what is read. */
-export function differentiableInputs(call: KernelCall): Differentiable {
-  const { stored } = call.inputs;
-  return { ...callTensors(call), ...(stored && materialized('attend', stored)) } as Differentiable;
 }
 
 export interface Prepared {
@@ -42,10 +36,11 @@ export interface Prepared {
   readonly tables?: PreparedTables;
 }
 
-export function prepare(call: KernelCall, inputs: Differentiable): Prepared {
-  const { plan, order, scale, softcap = 0, dropout } = call;
+export function prepare(call: KernelCall, tensors: CallTensors): Prepared {
+  const { plan, order, scale, softcap = 0, dropout, sizes } = call;
+  const { stored } = call.inputs;
+  const inputs = { ...tensors, ...(stored && materialized('attend', stored)) } as Differentiable;
   const { bias, sinkLogits } = inputs;
-  const sizes = checkInputs('composed', inputs);
   const biasIsFinite = isKnownFinite(inputs);
   const { query, key, value, keyTableQuery } = withoutMaskedRows(inputs, {
     plan,

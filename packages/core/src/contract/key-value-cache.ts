@@ -37,6 +37,7 @@ export interface StoredKeyValue {
   readonly order: TokenPositions; // what masks see
   readonly positions: TokenPositions; // what distances see
   readonly mask?: Mask; // what the storage itself hides (a ring's window); `attend` ands it
+  /** All rows as they lie; empty where there are none, or where `materialize` alone gives them. */
   readonly parts: readonly KeyValuePart[];
   /** Float32, token order, [B, Hkv, S, D]; the caller disposes. Any kernel can run on this. */
   materialize(): { readonly key: tf.Tensor4D; readonly value: tf.Tensor4D };

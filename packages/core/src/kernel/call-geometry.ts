@@ -1,9 +1,9 @@
 // Where the rows and columns of a call are in token order, and the plan of its mask there.
-import type { CallSizes } from '../checks/check-inputs';
+
 import { checkMask } from '../checks/check-mask';
 import { checkTokenPositions } from '../checks/check-positions';
 import { ShapeError } from '../contract/errors';
-import type { AttendOptions, AttentionInputs } from '../contract/kernel';
+import type { AttendOptions, AttentionInputs, CallSizes } from '../contract/kernel';
 import type { StoredKeyValue } from '../contract/key-value-cache';
 import type { Mask, MaskPlan } from '../contract/mask';
 import type { TokenPositions } from '../contract/position';

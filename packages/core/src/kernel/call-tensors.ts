@@ -1,7 +1,8 @@
 // The tensors of a call that have gradients, by name. Stored keys and values have none.
 import type * as tf from '@tensorflow/tfjs-core';
-import type { KernelCall } from '../contract/kernel';
+import type { KernelCall, NamedTensors } from '../contract/kernel';
 
+/** The tensors of a call by name; those that it does not have are absent. */
 export interface CallTensors {
   readonly query: tf.Tensor4D; // [B, Hq, Sq, D]
   readonly key?: tf.Tensor4D; // [B, Hkv, Skv, D]
@@ -13,12 +14,14 @@ export interface CallTensors {
   readonly keyTableQuery?: tf.Tensor4D; // [B, Hq, Sq, D]
   readonly queryTable?: tf.Tensor3D; // [1 | Hq, R, D]
   readonly valueTable?: tf.Tensor3D; // [1 | Hq, R, Dv]
+  readonly [own: `tensors/${string}`]: tf.Tensor; // of a variant's own
+  readonly [earlier: `state/${string}`]: tf.Tensor;
 }
 
 /** By name; those the call does not have are left out. */
-export function callTensors({ inputs, bias, sinkLogits, relative }: KernelCall): CallTensors {
-  const { key, value } = inputs.stored ? {} : inputs;
-  const tensors = {
+export function callTensors({ inputs, bias, sinkLogits, relative, tensors }: KernelCall): CallTensors {
+  const { key, value, state } = inputs.stored ? {} : inputs;
+  const all = {
     query: inputs.query,
     key,
     value,
@@ -29,8 +32,14 @@ export function callTensors({ inputs, bias, sinkLogits, relative }: KernelCall):
     keyTableQuery: relative?.keys?.query,
     queryTable: relative?.queries?.table,
     valueTable: relative?.values?.table,
+    ...prefixed('tensors', tensors),
+    ...prefixed('state', state),
   };
   return Object.fromEntries(
-    Object.entries(tensors).filter(([, tensor]) => tensor !== undefined),
+    Object.entries(all).filter(([, tensor]) => tensor !== undefined),
   ) as unknown as CallTensors;
+}
+
+function prefixed(prefix: string, tensors: NamedTensors = {}): NamedTensors {
+  return Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [`${prefix}/${name}`, tensor]));
 }

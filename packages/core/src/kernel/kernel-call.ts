@@ -3,8 +3,15 @@ import * as tf from '@tensorflow/tfjs-core';
 import { checkInputs } from '../checks/check-inputs';
 import { checkOptions } from '../checks/check-options';
 import { UnsupportedError } from '../contract/errors';
-import type { AttendOptions, AttentionInputs, KernelCall } from '../contract/kernel';
+import type {
+  AttendOptions,
+  AttentionInputs,
+  KernelCall,
+  KernelInputs,
+  ScoreOptions,
+} from '../contract/kernel';
 import { geometryOf, planOfCall } from './call-geometry';
+import { materialized } from './materialized';
 
 /**
  * The call a kernel is given. Call it inside a tidy: dense masks are reshaped.
@@ -13,35 +20,38 @@ import { geometryOf, planOfCall } from './call-geometry';
  */
 export function kernelCall(where: string, inputs: AttentionInputs, options: AttendOptions): KernelCall {
   const sizes = checkInputs(where, inputs);
-  const asked = checkOptions(where, options, sizes);
-  const { scale = 1 / Math.sqrt(sizes.D), mask, positions, queryStart, ...scoreOptions } = asked;
+  const known = checkOptions(where, options, sizes);
+  const { scale = 1 / Math.sqrt(sizes.D), mask, positions, queryStart, ...scoreOptions } = known;
+  const taped = isTaped(where);
   const geometry = geometryOf(inputs, sizes, queryStart);
   const order = { query: { start: geometry.queryStart }, key: geometry.keyOrder };
   return {
-    ...scoreOptions,
-    inputs,
+    ...(scoreOptions as Pick<KernelCall, keyof ScoreOptions>), // whose ranks were checked
+    inputs: readable(where, inputs, taped),
+    sizes,
     scale,
     plan: planOfCall(geometry, mask, inputs.stored),
     positions: positions ?? { query: order.query, key: inputs.stored?.positions ?? order.key },
     order,
-    gradientDepth: gradientDepth(where),
+    isTaped: taped,
   };
 }
 
-/**
- * How many gradients this call stands in.
- *
- * @throws UnsupportedError inside a gradient when no gradients are registered
- */
-function gradientDepth(where: string): number {
-  const { gradientDepth: depth } = tf.engine().state;
-  if (depth > 0) requireGradients(where);
-  return depth;
+/** The inputs, whose shapes were checked. The rows of a storage without parts, which no kernel could read, as tensors. */
+function readable(where: string, inputs: AttentionInputs, taped: boolean): KernelInputs {
+  const { query, stored } = inputs as KernelInputs;
+  if (stored === undefined || stored.parts.length > 0 || taped) return inputs as KernelInputs;
+  return { query, ...materialized(where, stored) };
 }
 
-/** @throws UnsupportedError when tfjs has no gradients registered, which tfjs-core alone does not do */
-export function requireGradients(where: string): void {
-  if (tf.getGradient('Reshape')) return;
+/**
+ * Whether this call stands in a gradient.
+ *
+ * @throws UnsupportedError inside a gradient when tfjs has none registered, which tfjs-core alone does not do
+ */
+function isTaped(where: string): boolean {
+  if (tf.engine().state.gradientDepth === 0) return false;
+  if (tf.getGradient('Reshape')) return true;
   throw new UnsupportedError(where, "gradients need tfjs's own; add: import '@tensorflow/tfjs'", [
     '@tensorflow/tfjs-core alone registers no gradients',
   ]);

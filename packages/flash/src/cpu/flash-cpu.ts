@@ -1,6 +1,6 @@
 // The fused kernel in plain JavaScript: portable, and the readable definition of the algorithm.
 import type { AttentionKernel, KernelCall } from '@polyhead/core';
-import { callTensors, hasSynchronousRead, normalizeOptions, secondOrder } from '@polyhead/core/kernel';
+import { callTensors, hasSynchronousRead, normalizeOptions } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
 import { weightsRefused } from '../refusals';
 import { type TileOptions, tileSizes } from '../tile-options';
@@ -31,7 +31,7 @@ export function flashCpu(options: FlashCpuOptions = {}): AttentionKernel {
     run(call) {
       const tensors = callTensors(call);
       const asksLogSumExp = call.returns?.includes('logSumExp') ?? false;
-      if (call.gradientDepth > 0) return tapedAttention(call, tensors, { tile, asksLogSumExp });
+      if (call.isTaped) return tapedAttention(call, tensors, { tile, asksLogSumExp });
       const found = hostCall(call, tensors, tile);
       const { B, Hq, Sq, Dv } = found.sizes;
       const { output, logSumExp } = forward(found);
@@ -46,15 +46,10 @@ export function flashCpu(options: FlashCpuOptions = {}): AttentionKernel {
 export const unreadable = () =>
   `tensors of backend "${tf.getBackend()}" cannot be read without waiting for a device`;
 
-function reasonsAgainst({ inputs, returns = [], gradientDepth }: KernelCall): string[] {
+function reasonsAgainst({ returns = [] }: KernelCall): string[] {
   const rules: readonly (readonly [refuses: boolean, reason: string])[] = [
     [!hasSynchronousRead(), `${unreadable()}: take the kernel composed, or backend "wasm"`],
     [returns.includes('weights'), weightsRefused],
-    [gradientDepth > 1, `a gradient of a gradient is not supported: ${secondOrder}`],
-    [
-      inputs.stored !== undefined && gradientDepth > 0,
-      'stored keys and values have no gradient: rows written in place would make it silently zero',
-    ],
   ];
   return rules.filter(([refuses]) => refuses).map(([, reason]) => reason);
 }

@@ -1,6 +1,6 @@
 // The fused kernel in WebAssembly, on the tensors of tfjs's wasm backend as they lie.
 import { type AttentionKernel, ConfigError, type KernelCall } from '@polyhead/core';
-import { callTensors, heapMemory, normalizeOptions, secondOrder } from '@polyhead/core/kernel';
+import { callTensors, heapMemory, normalizeOptions } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
 import { weightsRefused } from '../refusals';
 import { type TileOptions, tileSizes } from '../tile-options';
@@ -71,7 +71,7 @@ export function flashWasm(options: FlashWasmOptions = {}): AttentionKernel {
       const asksLogSumExp = call.returns?.includes('logSumExp') ?? false;
       const { B, Hq, Sq } = callSizes(call, tensors);
       const runner = { kernel: kernelIn(heapMemory()!, simdKind()), tile, pool };
-      if (call.gradientDepth > 0) return tapedAttention(runner, call, tensors, asksLogSumExp);
+      if (call.isTaped) return tapedAttention(runner, call, tensors, asksLogSumExp);
       const { output, sums } = runForward(runner, call, tensors);
       return {
         output,
@@ -87,14 +87,9 @@ function chooseSimd(relaxedSimd: 'auto' | boolean): SimdKind {
   return relaxedSimd !== false && knowsRelaxedSimd() ? 'relaxed' : 'plain';
 }
 
-function reasonsAgainst({ inputs, returns = [], gradientDepth }: KernelCall): string[] {
+function reasonsAgainst({ returns = [] }: KernelCall): string[] {
   const rules: readonly (readonly [refuses: boolean, reason: string])[] = [
     [returns.includes('weights'), weightsRefused],
-    [gradientDepth > 1, `a gradient of a gradient is not supported: ${secondOrder}`],
-    [
-      inputs.stored !== undefined && gradientDepth > 0,
-      'stored keys and values have no gradient: rows written in place would make it silently zero',
-    ],
   ];
   return [...reasonsWithoutHeap(), ...rules.filter(([refuses]) => refuses).map(([, reason]) => reason)];
 }

@@ -1,0 +1,92 @@
+// What a storage of keys and values says of itself is judged before a kernel reads it: on a heap, rows outside of its data
+// would be numbers of strangers.
+import { ConfigError, ShapeError } from '../contract/errors';
+import type { KeyValuePart, RowMatrix, StoredKeyValue } from '../contract/key-value-cache';
+import { checkTensor } from './check-tensor';
+
+/**
+ * The sizes of stored rows.
+ *
+ * @throws ConfigError for what is no storage; ShapeError for rows outside of their data, and for others than the lengths say
+ */
+export function checkStored(where: string, stored: StoredKeyValue) {
+  const { heads, keySize, valueSize, lengths } = stored;
+  const sizesAreCounts = [heads, keySize, valueSize].every(isCount);
+  if (typeof stored.materialize !== 'function' || !Array.isArray(lengths) || !sizesAreCounts) {
+    throw new ConfigError(where, 'stored must be a StoredKeyValue, as a cache stages and reads it', {
+      stored,
+    });
+  }
+  if (!lengths.every(isCount)) {
+    const rule = 'the lengths of stored rows must be whole numbers of at least 0';
+    throw new ShapeError(where, rule, storedFacts(stored));
+  }
+  checkParts(where, stored);
+  return { batch: lengths.length, heads, Skv: Math.max(0, ...lengths), keySize, Dv: valueSize };
+}
+
+/** What an error shows of a storage. */
+export function storedFacts({ heads, keySize, valueSize, lengths }: StoredKeyValue) {
+  return {
+    'stored heads': heads,
+    'stored key size': keySize,
+    'stored value size': valueSize,
+    'stored lengths': lengths,
+  };
+}
+
+function checkParts(where: string, stored: StoredKeyValue): void {
+  const { parts, lengths, keySize, valueSize } = stored;
+  if (!Array.isArray(parts)) throw new ConfigError(where, 'stored.parts must be a list', { parts });
+  if (parts.length === 0) return; // a storage that only gives tensors
+  const counts = lengths.map(() => 0);
+  for (const part of parts as readonly KeyValuePart[]) {
+    const rows = Math.min(
+      rowsOf(where, 'key', part.key, keySize),
+      rowsOf(where, 'value', part.value, valueSize),
+    );
+    const lastHead = (stored.heads - 1) * part.headStride;
+    for (let b = 0; b < counts.length; b++) {
+      const runs = part.runs(b);
+      for (let n = 0; n < runs.length; n += 2) {
+        const [first, count] = [runs[n]!, runs[n + 1]!];
+        const last = first + count + Math.max(0, lastHead);
+        if (isCount(first) && isCount(count) && first + Math.min(0, lastHead) >= 0 && last <= rows) {
+          counts[b]! += count;
+          continue;
+        }
+        throw new ShapeError(where, 'the runs of stored rows must lie inside their data', {
+          ...storedFacts(stored),
+          'rows of the data': rows,
+          'run: first row, rows': [first, count],
+          headStride: part.headStride,
+        });
+      }
+    }
+  }
+  if (counts.every((count, b) => count === lengths[b])) return;
+  throw new ShapeError(where, 'the runs of stored rows must sum to their lengths', {
+    ...storedFacts(stored),
+    'rows in runs': counts,
+  });
+}
+
+/** How many rows the data has. */
+function rowsOf(where: string, name: 'key' | 'value', matrix: RowMatrix, size: number): number {
+  const { data, first, quantized } = matrix ?? {};
+  const label = `the stored ${name} data`;
+  checkTensor(where, label, data, ['[rows, columns]', {}, quantized ? 'int32' : 'float32']);
+  const [rows, columns] = data.shape as [number, number];
+  const wide = quantized ? Math.ceil((size * quantized.bits) / 32) : size;
+  if (matrix.size === size && isCount(first) && first + wide <= columns) return rows;
+  throw new ShapeError(where, `${label} must hold rows of the size of a ${name}`, {
+    data,
+    'first column': first,
+    size: matrix.size,
+    'size needed': size,
+  });
+}
+
+function isCount(x: unknown): boolean {
+  return Number.isInteger(x) && (x as number) >= 0;
+}
