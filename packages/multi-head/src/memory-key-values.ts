@@ -1,6 +1,6 @@
 // Keys and values that belong to the layer, behind those of the input (PyTorch's bias_k, bias_v and add_zero_attn).
 import type { AttentionKernel, KernelCall, MaskPlan } from '@polyhead/core';
-import { planOfSpans } from '@polyhead/core/kernel';
+import { materialized, planOfSpans, wrapKernel } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
 
 export interface KeyValues {
@@ -11,13 +11,11 @@ export interface KeyValues {
 /** The kernel, made to see these keys and values too: last, always visible, unbiased, whatever the mask. */
 export function withMemory(kernel: AttentionKernel, memory: KeyValues): AttentionKernel {
   if (memory.key.shape[2] === 0) return kernel;
-  return {
-    name: kernel.name,
-    unsupported: (call) => [...reasons(call), ...kernel.unsupported(call)],
-    notes: (call) => [...(call.inputs.stored ? [copied] : []), ...(kernel.notes?.(call) ?? [])],
-    worthwhile: (call) => kernel.worthwhile?.(call) ?? true,
-    run: (call) => kernel.run(extend(call, memory)),
-  };
+  return wrapKernel(kernel, {
+    call: (call) => extend(call, memory),
+    unsupported: reasons,
+    notes: (call) => (call.inputs.stored ? [copied] : []),
+  });
 }
 
 const copied = 'stored keys and values are copied into tensors, to stand before the memory';
@@ -30,12 +28,13 @@ function reasons({ relative }: KernelCall): string[] {
 
 function extend(call: KernelCall, memory: KeyValues): KernelCall {
   const { query, stored } = call.inputs;
-  const { key, value } = stored ? stored.materialize() : call.inputs;
+  const { key, value } = stored ? materialized('attend', stored) : call.inputs;
   const { plan, bias } = call;
-  const [B, Hq, Sq] = query.shape;
-  const [Skv, M] = [key.shape[2], memory.key.shape[2]];
+  const { B, Hq, Sq, Skv } = call.sizes;
+  const M = memory.key.shape[2];
   return {
     ...call,
+    sizes: { ...call.sizes, Skv: Skv + M },
     inputs: { query, key: append(key, memory.key), value: append(value, memory.value) },
     plan: withColumns(plan, { Skv, M, rows: B * Hq * Sq }),
     ...(bias && { bias: padColumns(bias, { Skv, M, by: 0 }) }),

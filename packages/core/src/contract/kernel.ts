@@ -119,7 +119,7 @@ export interface KernelCall extends ScoreOptions {
 export type KernelResult = {
   /** [B, Hq, Sq, Dv] */
   readonly output: tf.Tensor4D;
-  /** [B, Hq, Sq, Skv], before dropout. */
+  /** [B, Hq, Sq, Skv], before dropout; then columns of the keys that the kernel adds, if any. */
   readonly weights?: tf.Tensor4D;
   /** [B, Hq, Sq], natural log, sink included, before dropout. */
   readonly logSumExp?: tf.Tensor3D;
