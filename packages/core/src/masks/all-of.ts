@@ -1,4 +1,4 @@
-import { checkMask, visibleSpans } from '../checks/check-mask';
+import { checkMask, visibleSpans, withNormalSpans } from '../checks/check-mask';
 import type { Mask, Span } from '../contract/mask';
 import { intersectSpans } from './spans';
 
@@ -6,7 +6,7 @@ import { intersectSpans } from './spans';
 export function allOf(...masks: readonly Mask[]): Mask {
   for (const mask of masks) checkMask('allOf', mask);
   const dense = masks.flatMap((mask) => mask.dense ?? []);
-  return {
+  return withNormalSpans({
     name: `allOf(${masks.map((mask) => mask.name).join(', ')})`,
     perBatch: masks.some((mask) => mask.perBatch),
     perHead: masks.some((mask) => mask.perHead),
@@ -21,5 +21,5 @@ export function allOf(...masks: readonly Mask[]): Mask {
     check(call) {
       for (const mask of masks) mask.check?.(call);
     },
-  };
+  });
 }

@@ -1,4 +1,4 @@
-import { checkMask, visibleSpans } from '../checks/check-mask';
+import { checkMask, visibleSpans, withNormalSpans } from '../checks/check-mask';
 import { ConfigError } from '../contract/errors';
 import type { Mask, Span } from '../contract/mask';
 import { uniteSpans } from './spans';
@@ -16,7 +16,7 @@ export function anyOf(...masks: readonly Mask[]): Mask {
       masks: masks.map((mask) => mask.name),
     });
   }
-  return {
+  return withNormalSpans({
     name: `anyOf(${masks.map((mask) => mask.name).join(', ')})`,
     perBatch: masks.some((mask) => mask.perBatch),
     perHead: masks.some((mask) => mask.perHead),
@@ -30,5 +30,5 @@ export function anyOf(...masks: readonly Mask[]): Mask {
     check(call) {
       for (const mask of masks) mask.check?.(call);
     },
-  };
+  });
 }

@@ -44,14 +44,16 @@ export class PlanRows {
    */
   add(spans: readonly Span[], first: number): void {
     if (!this.#pairs && spans.length > this.#width) this.#widen(spans.length);
-    for (const span of spans) this.#visible += span[1] - span[0];
     const at = this.#written * this.#width * 2;
-    if (!this.#pairs) {
-      for (let n = 0; n < spans.length; n++)
-        this.#write(at + n * 2, spans[n]![0] - first, spans[n]![1] - first);
-    } else if (spans.length > 0) {
-      for (const span of spans) this.#show(this.#written, span[0] - first, span[1] - first);
-      this.#write(at, spans[0]![0] - first, spans.at(-1)![1] - first);
+    if (this.#pairs) {
+      this.#visible += show(this.#pairs, this.#written * this.#keys - first, spans);
+      if (spans.length > 0) this.#write(at, spans[0]![0] - first, spans.at(-1)![1] - first);
+    } else {
+      for (let n = 0; n < spans.length; n++) {
+        const [from, to] = [spans[n]![0] - first, spans[n]![1] - first];
+        this.#write(at + n * 2, from, to);
+        this.#visible += to - from;
+      }
     }
     this.#written++;
   }
@@ -66,29 +68,23 @@ export class PlanRows {
     this.#spans[at + 1] = to;
   }
 
-  #show(row: number, from: number, to: number): void {
-    this.#pairs!.fill(1, row * this.#keys + from, row * this.#keys + to);
-  }
-
   #widen(count: number): void {
     const [spans, width] = [this.#spans, this.#width];
     if (count > mostSpans) this.#pairs = this.#allocate(Uint8Array, this.#rows * this.#keys);
     this.#width = this.#pairs ? 1 : count;
     this.#spans = this.#allocate(Int32Array, this.#rows * this.#width * 2);
     for (let row = 0; row < this.#written; row++) {
-      const written = spans.subarray(row * width * 2, (row + 1) * width * 2);
-      if (this.#pairs) this.#showAll(row, written);
-      else this.#spans.set(written, row * this.#width * 2);
+      const own = spans.subarray(row * width * 2, (row + 1) * width * 2);
+      if (this.#pairs) this.#showWritten(row, own);
+      else this.#spans.set(own, row * this.#width * 2);
     }
   }
 
-  #showAll(row: number, spans: Int32Array): void {
-    let to = 0;
-    for (let n = 0; n < spans.length && spans[n]! < spans[n + 1]!; n += 2) {
-      to = spans[n + 1]!;
-      this.#show(row, spans[n]!, to);
-    }
-    if (to > 0) this.#write(row * 2, spans[0]!, to);
+  #showWritten(row: number, own: Int32Array): void {
+    const spans = Array.from({ length: own.length / 2 }, (_, n): Span => [own[n * 2]!, own[n * 2 + 1]!]);
+    const visible = spans.filter(([from, to]) => from < to);
+    show(this.#pairs!, row * this.#keys, visible);
+    if (visible.length > 0) this.#write(row * 2, visible[0]![0], visible.at(-1)![1]);
   }
 
   #allocate<T extends Int32Array | Uint8Array>(type: new (length: number) => T, length: number): T {
@@ -98,6 +94,22 @@ export class PlanRows {
       return tooLarge(this.#rows, this.#keys); // a RangeError, which would not say of what
     }
   }
+}
+
+/**
+ * Sets the bytes of a row, and counts them.
+ *
+ * @param origin where column 0 of the spans' numbers is
+ */
+function show(pairs: Uint8Array, origin: number, spans: readonly Span[]): number {
+  let visible = 0;
+  for (let n = 0; n < spans.length; n++) {
+    const [from, to] = [spans[n]![0], spans[n]![1]];
+    visible += to - from;
+    if (to - from > 16) pairs.fill(1, origin + from, origin + to);
+    else for (let column = from; column < to; column++) pairs[origin + column] = 1;
+  }
+  return visible;
 }
 
 function tooLarge(rows: number, keys: number): never {

@@ -1,37 +1,53 @@
+import { withNormalSpans } from '../checks/check-mask';
+import { normalizeOptions } from '../checks/normalize-options';
 import { ConfigError } from '../contract/errors';
-import type { Mask, Span } from '../contract/mask';
+import type { Mask, MaskRow, Span } from '../contract/mask';
 
 /** True where query `query` of head `h` in batch entry `b` may see key `key`; both in token order. */
 export type PairPredicate = (b: number, h: number, query: number, key: number) => boolean;
 
 /**
- * Any rule, asked once for each pair when the mask is compiled. Say which axes it ignores, and it is asked less.
+ * Any rule, asked once for each pair when the mask is compiled. Say which axes it ignores, and it is asked less often. The
+ * plan is remembered, so the rule must always answer the same: where what it reads has changed, make a new predicate.
  *
  * @param rule true = may attend
+ * @param options.perBatch whether the rule reads `b`. Default: true
+ * @param options.perHead whether the rule reads `h`. Default: true
+ * @throws ConfigError for what is no function, and for unknown options
  */
 export function predicate(
   rule: PairPredicate,
-  { perBatch = true, perHead = true }: { perBatch?: boolean; perHead?: boolean } = {},
+  options?: { readonly perBatch?: boolean | undefined; readonly perHead?: boolean | undefined } | null,
 ): Mask {
   if (typeof rule !== 'function') {
     throw new ConfigError('predicate', 'rule must be a function (b, h, query, key) => boolean', { rule });
   }
-  return {
-    name: 'predicate',
-    perBatch,
-    perHead,
-    spans: ({ b, h, query, end }) => runsOf((key) => rule(b, h, query, key), end),
-  };
+  const { perBatch = true, perHead = true } = normalizeOptions('predicate', 'options', options ?? {}, [
+    'perBatch',
+    'perHead',
+  ]);
+  for (const [name, value] of Object.entries({ perBatch, perHead })) {
+    if (typeof value !== 'boolean')
+      throw new ConfigError('predicate', `${name} must be true or false`, { [name]: value });
+  }
+  const runs = runsOf(rule);
+  return withNormalSpans({ name: 'predicate', perBatch, perHead, spans: runs });
 }
 
-/** The maximal runs of columns in [0, end) where `isVisible` holds. */
-function runsOf(isVisible: (column: number) => boolean, end: number): Span[] {
-  const runs: Span[] = [];
-  for (let column = 0; column < end; column++) {
-    if (!isVisible(column)) continue;
-    const from = column;
-    while (column + 1 < end && isVisible(column + 1)) column++;
-    runs.push([from, column + 1]);
-  }
-  return runs;
+/** For each row the maximal runs of columns in [0, end) that the rule shows. */
+function runsOf(rule: PairPredicate) {
+  const latest: Span[] = []; // from each column: rows are much alike, and may have thousands of runs
+  return ({ b, h, query, end }: MaskRow): Span[] => {
+    const runs: Span[] = [];
+    for (let from = 0; from < end; from++) {
+      if (!rule(b, h, query, from)) continue;
+      let to = from + 1;
+      while (to < end && rule(b, h, query, to)) to++;
+      let run = latest[from];
+      if (run?.[1] !== to) latest[from] = run = [from, to];
+      runs.push(run);
+      from = to;
+    }
+    return runs;
+  };
 }

@@ -1,3 +1,4 @@
+import { withNormalSpans } from '../checks/check-mask';
 import { ConfigError, ShapeError } from '../contract/errors';
 import type { Mask, Span } from '../contract/mask';
 
@@ -12,7 +13,7 @@ import type { Mask, Span } from '../contract/mask';
 export function segments(ids: readonly ArrayLike<number>[], keyIds?: readonly ArrayLike<number>[]): Mask {
   for (const [name, given] of Object.entries({ ids, keyIds: keyIds ?? ids })) checkIds(name, given);
   const runs = (keyIds ?? ids).map(runsById);
-  return {
+  return withNormalSpans({
     name: 'segments',
     perBatch: true,
     perHead: false,
@@ -28,7 +29,7 @@ export function segments(ids: readonly ArrayLike<number>[], keyIds?: readonly Ar
         });
       }
     },
-  };
+  });
 }
 
 function checkIds(name: string, ids: readonly ArrayLike<number>[]): void {

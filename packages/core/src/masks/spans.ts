@@ -14,27 +14,58 @@ export function normalizeSpans(
   where = 'normalizeSpans',
 ): readonly Span[] {
   if (!Array.isArray(spans)) refuse(where, spans);
-  let [isNormal, isSorted, begin, end] = [true, true, -Infinity, -Infinity];
-  for (const span of spans as readonly Span[]) {
-    if (!isBound(span?.[0]) || !isBound(span[1])) refuse(where, spans);
-    isNormal &&=
-      span[0] >= from && span[1] <= to && span[0] < span[1] && (span[0] > end || end === -Infinity);
-    isSorted &&= span[0] >= begin;
-    [begin, end] = span;
-  }
-  if (isNormal) return spans;
+  if (isNormal(spans)) return clipSpans(spans, [from, to]);
+  for (const span of spans) if (!isBound(span?.[0]) || !isBound(span[1])) refuse(where, spans);
+  const isSorted = spans.every((span, n) => n === 0 || spans[n - 1]![0] <= span[0]);
   return clipAndJoin(isSorted ? spans : [...spans].sort((one, other) => one[0] - other[0]), [from, to]);
 }
 
+/** True for what masks usually give; false needs a closer look. */
+function isNormal(spans: readonly Span[]): boolean {
+  let end = -Infinity;
+  for (let n = 0; n < spans.length; n++) {
+    const span = spans[n];
+    if (!span) return false;
+    const [a, b] = [span[0], span[1]];
+    if (typeof a !== 'number' || typeof b !== 'number') return false;
+    if ((a | 0) !== a || (b | 0) !== b || a <= end || b <= a) return false;
+    end = b;
+  }
+  return true;
+}
+
+/** What of sorted disjoint spans lies inside [from, to). */
+export function clipSpans(spans: readonly Span[], [from, to]: Span): readonly Span[] {
+  if (spans.length === 0 || (spans[0]![0] >= from && spans.at(-1)![1] <= to)) return spans;
+  if (from >= to) return [];
+  const inside = spans.slice(countBelow(spans, 1, from + 1), countBelow(spans, 0, to));
+  const last = inside.length - 1;
+  if (last >= 0 && inside[0]![0] < from) inside[0] = [from, inside[0]![1]];
+  if (last >= 0 && inside[last]![1] > to) inside[last] = [inside[last]![0], to];
+  return inside;
+}
+
+/** How many spans begin, or with `bound` 1 end, below a column. */
+function countBelow(spans: readonly Span[], bound: 0 | 1, column: number): number {
+  let [low, high] = [0, spans.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (spans[middle]![bound] < column) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /** Columns in both of two sorted lists of disjoint spans. */
-export function intersectSpans(one: readonly Span[], other: readonly Span[]): Span[] {
+export function intersectSpans(one: readonly Span[], other: readonly Span[]): readonly Span[] {
+  if (one.length === 1) return clipSpans(other, one[0]!);
+  if (other.length === 1) return clipSpans(one, other[0]!);
   const both: Span[] = [];
   for (let i = 0, j = 0; i < one.length && j < other.length; ) {
-    const [a, b] = [one[i]!, other[j]!];
-    const from = Math.max(a[0], b[0]);
-    const to = Math.min(a[1], b[1]);
-    if (from < to) both.push(reused(a, b, [from, to]));
-    if (a[1] < b[1]) i++;
+    const from = Math.max(one[i]![0], other[j]![0]);
+    const to = Math.min(one[i]![1], other[j]![1]);
+    if (from < to) both.push([from, to]);
+    if (one[i]![1] < other[j]![1]) i++;
     else j++;
   }
   return both;
@@ -57,7 +88,7 @@ function clipAndJoin(sorted: readonly Span[], [from, to]: Span): Span[] {
   for (const span of sorted) {
     const begin = Math.max(span[0], from);
     const end = Math.min(span[1], to);
-    if (begin < end) join(joined, isSpan(span, begin, end) ? span : [begin, end]);
+    if (begin < end) join(joined, [begin, end]);
   }
   return joined;
 }
@@ -69,17 +100,7 @@ function join(spans: Span[], next: Span): void {
   else if (last[1] < next[1]) spans[spans.length - 1] = [last[0], next[1]];
 }
 
-/** An equal span, where there is one: a row may have thousands. */
-function reused(one: Span, other: Span, span: Span): Span {
-  if (isSpan(one, span[0], span[1])) return one;
-  return isSpan(other, span[0], span[1]) ? other : span;
-}
-
-function isSpan(span: Span, from: number, to: number): boolean {
-  return span[0] === from && span[1] === to;
-}
-
-function isBound(x: unknown): boolean {
+function isBound(x: unknown): x is number {
   return Number.isInteger(x) || x === Infinity || x === -Infinity;
 }
 
