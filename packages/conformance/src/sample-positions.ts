@@ -30,9 +30,8 @@ export function samplePositions(numHeads: number): PositionMethod {
 }
 
 function anglesOf(positions: TokenPositions, S: number): tf.Tensor4D {
-  const numbers =
-    'each' in positions
-      ? [...positions.each]
-      : positions.start.flatMap((start) => Array.from({ length: S }, (_, i) => start + i));
+  const numbers = positions.each
+    ? [...positions.each]
+    : positions.start.flatMap((start) => Array.from({ length: S }, (_, i) => start + i));
   return tf.tensor4d(numbers, [numbers.length / S, 1, S, 1]);
 }

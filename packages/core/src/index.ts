@@ -7,6 +7,7 @@ export {
   ShapeError,
   UnsupportedError,
 } from './contract/errors';
+export { fromConfig, type Kind, toConfig } from './contract/json';
 export type {
   AttendOptions,
   AttendResult,
@@ -25,6 +26,7 @@ export type {
   KeyValueCache,
   KeyValuePart,
   RowMatrix,
+  StagedRows,
   StoredKeyValue,
 } from './contract/key-value-cache';
 export type {
@@ -33,6 +35,7 @@ export type {
   LayerInputs,
   LayerParts,
   LayerResult,
+  LayerReturn,
   NamedVariable,
 } from './contract/layer';
 export type { Mask, MaskCall, MaskPlan, MaskRow, Span } from './contract/mask';
@@ -47,9 +50,10 @@ export type {
   TokenPositions,
 } from './contract/position';
 export { attend } from './kernel/attend';
+export { setDefaultKernel } from './kernel/default-kernel';
 export { type ChosenKernel, type Explanation, firstSupported } from './kernel/first-supported';
 export { type AttentionAndWeights, scaledDotProductAttention } from './kernel/scaled-dot-product-attention';
-export type { AttentionConfig } from './layer/attention-config';
+export type { AttentionConfig, Projection } from './layer/attention-config';
 export type { AttentionParts } from './layer/attention-layer';
 export { fromSequenceMajor, mergeHeads, splitHeads } from './layer/heads';
 export type { QueryKeyNorm } from './layer/normalize';

@@ -10,6 +10,7 @@ import {
   type LayerCall,
   type LayerInputs,
   type LayerResult,
+  type LayerReturn,
   type VariableShapes,
 } from '@polyhead/core';
 import {
@@ -59,6 +60,9 @@ export function variableShapes(config: GroupedQueryConfig): VariableShapes {
  * const { output } = attention.apply({ query: x }, { mask: causal() });
  */
 export class GroupedQueryAttention extends AttentionLayer<GroupedQueryConfig> {
+  /** Its name in JSON. */
+  static readonly kind = 'GroupedQueryAttention';
+
   /** @throws ConfigError for options that cannot be */
   constructor(config: GroupedQueryConfig, parts: AttentionParts = {}) {
     super(where, config, parts, { sizes: sizesOf(config), variables: variableShapes(config) });
@@ -70,17 +74,22 @@ export class GroupedQueryAttention extends AttentionLayer<GroupedQueryConfig> {
    *   headOutputs [B, Hq, Sq, Dv]
    * @throws ShapeError, ConfigError, UnsupportedError
    */
-  apply(inputs: LayerInputs, call: LayerCall = {}): LayerResult {
-    const { query, key, value, cross, asked } = this.checked(inputs, call);
-    return cleanTidy(() => {
-      const heads = attendHeads({
-        ...this.scoreOptions(asked),
-        cross,
-        query: this.heads('query', query), // [B, Hq, Sq, D]
-        ...(key && { key: this.heads('key', key) }), // [B, Hkv, Skv, D]
-        ...(value && { value: this.heads('value', value) }), // [B, Hkv, Skv, Dv]
-      });
-      return this.merged(heads, query, asked); // [B, Sq, outputDim]
-    });
+  apply<const Returns extends LayerReturn = never>(
+    inputs: LayerInputs,
+    call: LayerCall<Returns> = {},
+  ): LayerResult<Returns> {
+    const { query, key, value, cross, options } = this.checked(inputs, call);
+    return cleanTidy(() =>
+      attendHeads(
+        {
+          ...this.scoreOptions(options),
+          cross,
+          query: this.heads('query', query), // [B, Hq, Sq, D]
+          key: key && this.heads('key', key), // [B, Hkv, Skv, D]
+          value: value && this.heads('value', value), // [B, Hkv, Skv, Dv]
+        },
+        (heads) => this.merged(heads, query, options), // [B, Sq, outputDim]
+      ),
+    );
   }
 }

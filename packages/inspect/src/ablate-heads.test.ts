@@ -1,5 +1,5 @@
 import { expectSameMemory, memoryNow } from '@polyhead/conformance';
-import { type Attention, causal, type LayerCall, type LayerInputs } from '@polyhead/core';
+import { type Attention, causal, type LayerCall, type LayerInputs, type LayerResult } from '@polyhead/core';
 import { MultiHeadAttention } from '@polyhead/multi-head';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
@@ -70,8 +70,8 @@ describe('ablateHeads', () => {
   it('refuses a layer that does not project its heads', async () => {
     const { layer, inputs } = layerAndInputs();
     const headless = withApply(layer, (...args) => {
-      const { headOutputs: _, ...result } = layer.apply(...args);
-      return result;
+      const { headOutputs: _, ...result } = layer.apply(...args) as LayerResult;
+      return result as never;
     });
     await expect(ablateHeads(null as never, inputs)).rejects.toThrow(/layer must be an Attention/);
     const before = memoryNow();

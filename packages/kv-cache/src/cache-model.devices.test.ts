@@ -114,7 +114,7 @@ function givenPositions(
 }
 
 function positionAt(positions: TokenPositions, b: number, i: number, S: number): number {
-  if ('start' in positions) return positions.start[positions.start.length === 1 ? 0 : b]! + i;
+  if (positions.start) return positions.start[positions.start.length === 1 ? 0 : b]! + i;
   return positions.each[positions.each.length === S ? i : b * S + i]!;
 }
 

@@ -16,7 +16,7 @@ export function runsOf(
   b: number,
   { count, S }: { readonly count: number; readonly S: number },
 ): PositionRuns {
-  if ('start' in positions) {
+  if (positions.start) {
     const { start } = positions;
     return count > 0 ? [{ first: start[start.length === 1 ? 0 : b]!, count }] : [];
   }

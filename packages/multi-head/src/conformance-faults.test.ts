@@ -34,7 +34,7 @@ function applying(
 ): Create {
   return (config, parts) => {
     const layer = new MultiHeadAttention(config, parts);
-    return replacing(layer, { apply: (inputs, call = {}) => change(layer, inputs, call) });
+    return replacing(layer, { apply: (inputs, call = {}) => change(layer, inputs, call) as never });
   };
 }
 

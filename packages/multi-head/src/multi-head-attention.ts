@@ -7,6 +7,7 @@ import {
   type LayerCall,
   type LayerInputs,
   type LayerResult,
+  type LayerReturn,
   splitHeads,
 } from '@polyhead/core';
 import { AttentionLayer, attendHeads, cleanTidy } from '@polyhead/core/layer';
@@ -22,6 +23,9 @@ import { type MultiHeadConfig, multiHeadSizes, variableShapes, where } from './m
  * const { output } = attention.apply({ query: x }, { mask: causal() });
  */
 export class MultiHeadAttention extends AttentionLayer<MultiHeadConfig> {
+  /** Its name in JSON. */
+  static readonly kind = 'MultiHeadAttention';
+
   /** @throws ConfigError for options that cannot be */
   constructor(config: MultiHeadConfig, parts: AttentionParts = {}) {
     super(where, config, parts, { sizes: multiHeadSizes(config), variables: variableShapes(config) });
@@ -33,19 +37,24 @@ export class MultiHeadAttention extends AttentionLayer<MultiHeadConfig> {
    *   headOutputs [B, H, Sq, Dv]
    * @throws ShapeError, ConfigError, UnsupportedError
    */
-  apply(inputs: LayerInputs, call: LayerCall = {}): LayerResult {
-    const { query, key, value, cross, asked } = this.checked(inputs, call);
+  apply<const Returns extends LayerReturn = never>(
+    inputs: LayerInputs,
+    call: LayerCall<Returns> = {},
+  ): LayerResult<Returns> {
+    const { query, key, value, cross, options } = this.checked(inputs, call);
     return cleanTidy(() => {
-      const options = this.scoreOptions(asked);
-      const heads = attendHeads({
-        ...options,
-        kernel: withMemory(options.kernel, this.memory()),
-        cross,
-        query: this.heads('query', query), // [B, H, Sq, D]
-        ...(key && { key: this.heads('key', key) }), // [B, H, Skv, D]
-        ...(value && { value: this.heads('value', value) }), // [B, H, Skv, Dv]
-      });
-      return this.merged(heads, query, asked); // [B, Sq, outputDim]
+      const scores = this.scoreOptions(options);
+      return attendHeads(
+        {
+          ...scores,
+          kernel: withMemory(scores.kernel, this.memory()),
+          cross,
+          query: this.heads('query', query), // [B, H, Sq, D]
+          key: key && this.heads('key', key), // [B, H, Skv, D]
+          value: value && this.heads('value', value), // [B, H, Skv, Dv]
+        },
+        (heads) => this.merged(heads, query, options), // [B, Sq, outputDim]
+      );
     });
   }
 

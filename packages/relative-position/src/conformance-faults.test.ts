@@ -90,9 +90,7 @@ describe('a fault of a position method is noticed', () => {
       'keys turned the other way',
       changed(right.rotary, ({ rotate }) => ({
         rotate: (heads, role, [at]) =>
-          rotate!(heads, role, [
-            role === 'key' && at && 'start' in at ? { start: at.start.map((p) => -p) } : at!,
-          ]),
+          rotate!(heads, role, [role === 'key' && at && at.start ? { start: at.start.map((p) => -p) } : at!]),
       })),
       'one pass, positions before 0',
     ],
@@ -101,7 +99,7 @@ describe('a fault of a position method is noticed', () => {
       changed(right.rotary, ({ rotate }) => ({
         rotate: (heads, role, [at]) =>
           rotate!(heads, role, [
-            role === 'key' && at && 'start' in at ? { start: at.start.map((p) => p + 1) } : at!,
+            role === 'key' && at && at.start ? { start: at.start.map((p) => p + 1) } : at!,
           ]),
       })),
       'cached',

@@ -9,6 +9,7 @@ import {
   type LayerCall,
   type LayerInputs,
   type LayerResult,
+  type LayerReturn,
   type PositionMethod,
   type VariableShapes,
 } from '@polyhead/core';
@@ -60,6 +61,9 @@ export function variableShapes(config: RelativePositionConfig): VariableShapes {
  * const { output } = attention.apply({ query: x }, { mask: causal() });
  */
 export class RelativePositionAttention extends AttentionLayer<RelativePositionConfig> {
+  /** Its name in JSON. */
+  static readonly kind = 'RelativePositionAttention';
+
   private readonly position: PositionMethod;
 
   /** @throws ConfigError for options that cannot be */
@@ -83,19 +87,24 @@ export class RelativePositionAttention extends AttentionLayer<RelativePositionCo
    *   [B, H, Sq, Dv]
    * @throws ShapeError, ConfigError, UnsupportedError
    */
-  apply(inputs: LayerInputs, call: LayerCall = {}): LayerResult {
-    const { query, key, value, cross, asked } = this.checked(inputs, call);
-    return cleanTidy(() => {
-      const heads = attendHeads({
-        ...this.scoreOptions(asked),
-        position: this.position,
-        cross,
-        query: this.heads('query', query), // [B, H, Sq, D]
-        ...(key && { key: this.heads('key', key) }), // [B, H, Skv, D]
-        ...(value && { value: this.heads('value', value) }), // [B, H, Skv, Dv]
-      });
-      return this.merged(heads, query, asked); // [B, Sq, outputDim]
-    });
+  apply<const Returns extends LayerReturn = never>(
+    inputs: LayerInputs,
+    call: LayerCall<Returns> = {},
+  ): LayerResult<Returns> {
+    const { query, key, value, cross, options } = this.checked(inputs, call);
+    return cleanTidy(() =>
+      attendHeads(
+        {
+          ...this.scoreOptions(options),
+          position: this.position,
+          cross,
+          query: this.heads('query', query), // [B, H, Sq, D]
+          key: key && this.heads('key', key), // [B, H, Skv, D]
+          value: value && this.heads('value', value), // [B, H, Skv, Dv]
+        },
+        (heads) => this.merged(heads, query, options), // [B, Sq, outputDim]
+      ),
+    );
   }
 }
 

@@ -4,7 +4,7 @@ import { positionsOf } from '@polyhead/core/kernel';
 
 /** How many batch entries the positions tell apart: 1 or B. They have been checked. */
 export function entriesOf(at: TokenPositions, S: number): number {
-  const entries = 'start' in at ? at.start.length : at.each.length / Math.max(S, 1);
+  const entries = at.start ? at.start.length : at.each.length / Math.max(S, 1);
   return Math.max(entries, 1);
 }
 

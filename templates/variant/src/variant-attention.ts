@@ -8,6 +8,7 @@ import type {
   LayerCall,
   LayerInputs,
   LayerResult,
+  LayerReturn,
   VariableShapes,
 } from '@polyhead/core';
 import {
@@ -38,6 +39,9 @@ export function variableShapes(config: VariantConfig): VariableShapes {
  * const { output } = attention.apply({ query: x }, { mask: causal() });
  */
 export class VariantAttention extends AttentionLayer<VariantConfig> {
+  /** Its name in JSON. */
+  static readonly kind = 'VariantAttention';
+
   /** @throws ConfigError for options that cannot be */
   constructor(config: VariantConfig, parts: AttentionParts = {}) {
     super(where, config, parts, {
@@ -52,17 +56,22 @@ export class VariantAttention extends AttentionLayer<VariantConfig> {
    *   headOutputs [B, H, Sq, Dv]
    * @throws ShapeError, ConfigError, UnsupportedError
    */
-  apply(inputs: LayerInputs, call: LayerCall = {}): LayerResult {
-    const { query, key, value, cross, asked } = this.checked(inputs, call);
-    return cleanTidy(() => {
-      const heads = attendHeads({
-        ...this.scoreOptions(asked),
-        cross,
-        query: this.heads('query', query), // [B, H, Sq, D]
-        ...(key && { key: this.heads('key', key) }), // [B, H, Skv, D]
-        ...(value && { value: this.heads('value', value) }), // [B, H, Skv, Dv]
-      });
-      return this.merged(heads, query, asked); // [B, Sq, outputDim]
-    });
+  apply<const Returns extends LayerReturn = never>(
+    inputs: LayerInputs,
+    call: LayerCall<Returns> = {},
+  ): LayerResult<Returns> {
+    const { query, key, value, cross, options } = this.checked(inputs, call);
+    return cleanTidy(() =>
+      attendHeads(
+        {
+          ...this.scoreOptions(options),
+          cross,
+          query: this.heads('query', query), // [B, H, Sq, D]
+          key: key && this.heads('key', key), // [B, H, Skv, D]
+          value: value && this.heads('value', value), // [B, H, Skv, Dv]
+        },
+        (heads) => this.merged(heads, query, options), // [B, Sq, outputDim]
+      ),
+    );
   }
 }

@@ -1,5 +1,5 @@
 // The layers whose memory and speed are compared, and their variants.
-import type { Initializer } from '@polyhead/core';
+import type { AttentionConfig, Initializer } from '@polyhead/core';
 import { GroupedQueryAttention } from '@polyhead/grouped-query';
 import { typicalModels } from '@polyhead/inspect';
 import { MultiHeadAttention } from '@polyhead/multi-head';
@@ -9,7 +9,11 @@ import type { ComparisonChoice, ShapeName, VariantName } from './names';
 export interface ComparisonShape {
   readonly name: ShapeName;
   readonly title: string;
-  readonly config: { readonly embedDim: number; readonly numHeads: number; readonly useBias?: boolean };
+  readonly config: {
+    readonly embedDim: number;
+    readonly numHeads: number;
+    readonly useBias?: AttentionConfig['useBias'];
+  };
   /** Batches whose prefill is timed: products with 4096 × 4096 numbers take long for many tokens. */
   readonly prefillBatches: readonly number[];
   /** Runs that are timed. */

@@ -30,9 +30,29 @@ export function checkSizes(where: string, sizes: Readonly<Record<string, number>
   }
 }
 
-/** @throws ConfigError for an option that is not among those known */
-export function checkKnownOptions(where: string, config: object, known: readonly string[]): void {
-  const unknown = Object.keys(config).filter((name) => !known.includes(name));
+/**
+ * @param name the argument that holds the options
+ * @throws ConfigError for an option that is not among those known
+ */
+export function checkKnownOptions(
+  where: string,
+  name: string,
+  options: object,
+  known: readonly string[],
+): void {
+  const unknown = Object.keys(options).filter((option) => !known.includes(option));
   if (unknown.length === 0) return;
-  throw new ConfigError(where, 'known options only: none is ignored', { unknown, known });
+  throw new ConfigError(where, `${name} may hold known options only: none is ignored`, { unknown, known });
+}
+
+/** @throws ConfigError unless it is true, false or absent */
+export function checkFlag(where: string, name: string, flag: unknown): void {
+  if (flag === undefined || flag === null || typeof flag === 'boolean') return;
+  throw new ConfigError(where, `${name} must be true or false`, { [name]: flag });
+}
+
+/** @throws ConfigError unless it is one of the names, or absent */
+export function checkOneOf(where: string, name: string, value: unknown, names: readonly string[]): void {
+  if (value === undefined || value === null || names.includes(value as string)) return;
+  throw new ConfigError(where, `${name} must be one of ${names.join(', ')}`, { [name]: value });
 }

@@ -1,8 +1,8 @@
 // What every layer checks at its door.
-import type * as tf from '@tensorflow/tfjs-core';
+import * as tf from '@tensorflow/tfjs-core';
 import { ConfigError, ShapeError } from '../contract/errors';
-import type { LayerCall, LayerInputs } from '../contract/layer';
-import { checkNumber } from './check-config';
+import type { LayerCall, LayerInputs, LayerReturn } from '../contract/layer';
+import { checkFlag, checkNumber } from './check-config';
 import { checkMask } from './check-mask';
 import { checkKernel, checkReturns } from './check-options';
 import { checkTensor } from './check-tensor';
@@ -10,29 +10,43 @@ import { normalizeOptions } from './normalize-options';
 
 /** Widths of a layer's inputs. */
 export interface InputWidths {
+  /** E, of queries. */
   readonly embedDim: number;
+  /** Of keys. */
   readonly keyEmbedDim: number;
+  /** Of values. */
   readonly valueEmbedDim: number;
+}
+
+/** The inputs of a layer, checked: key and value are absent where the rows of a sealed cache serve. */
+export interface CheckedInputs {
+  readonly query: tf.Tensor3D; // [B, Sq, E]
+  readonly key?: tf.Tensor3D; // [B, Skv, E of keys]
+  readonly value?: tf.Tensor3D; // [B, Skv, E of values]
+  readonly cross: boolean; // keys are other tokens than the queries
 }
 
 /**
  * Query, key and value of a call: what is left out is filled in.
  *
- * @returns key and value are absent where the rows of a sealed cache serve
- * @throws ShapeError, naming the argument
+ * @throws ShapeError, ConfigError, naming the argument
  */
 export function checkLayerInputs(
   where: string,
   inputs: LayerInputs,
   widths: InputWidths,
   { cache }: LayerCall,
-): { query: tf.Tensor3D; key?: tf.Tensor3D; value?: tf.Tensor3D; cross: boolean } {
-  const asked = normalizeOptions(where, 'inputs', inputs, ['query', 'key', 'value']);
-  const { key, value } = asked;
-  const query = asked.query!;
-  checkWidth(where, 'query', { ...asked, query }, ['[B, Sq, E]', widths.embedDim]);
+): CheckedInputs {
+  if ((inputs as unknown) instanceof tf.Tensor)
+    throw new ShapeError(where, 'inputs are tensors by name: give { query: tensor }', { inputs });
+  const known = normalizeOptions(where, 'inputs', inputs, ['query', 'key', 'value', 'cross']);
+  const { key, value, cross } = known;
+  const query = known.query!;
+  checkFlag(where, 'inputs.cross', cross);
+  checkWidth(where, 'query', { query, key, value }, ['[B, Sq, E]', widths.embedDim]);
   if (value && !key) throw new ShapeError(where, 'a value needs a key beside it', { query, value });
-  if (cache?.sealed && !key) return { query, cross: true };
+  if (cache?.sealed && !key) return { query: query as tf.Tensor3D, cross: cross ?? true };
+  if (cross && !key) throw new ConfigError(where, 'cross: true needs a key, or a sealed cache', { cross });
   const filled = { query, key: key ?? query, value: value ?? key ?? query };
   checkWidth(where, 'key', filled, ['[B, Skv, E of keys]', widths.keyEmbedDim]);
   checkWidth(where, 'value', filled, ['[B, Skv, E of values]', widths.valueEmbedDim]);
@@ -42,7 +56,10 @@ export function checkLayerInputs(
   if (filled.value.shape[0] !== filled.key.shape[0] || filled.value.shape[1] !== filled.key.shape[1]) {
     throw new ShapeError(where, 'value must have the batch and length of key', filled);
   }
-  return { ...filled, cross: key !== undefined && key !== query };
+  const isCross = cross ?? key !== undefined;
+  if (!isCross && filled.key.shape[1] !== query.shape[1])
+    throw new ShapeError(where, "keys with cross: false are the queries' own tokens, as many", filled);
+  return { ...(filled as { query: tf.Tensor3D; key: tf.Tensor3D; value: tf.Tensor3D }), cross: isCross };
 }
 
 const callOptions: readonly (keyof LayerCall)[] = [
@@ -58,13 +75,16 @@ const callOptions: readonly (keyof LayerCall)[] = [
 ];
 
 /**
- * What of a call was given.
+ * The options of a call, without those that are null or undefined.
  *
  * @throws ConfigError, ShapeError for what cannot be, before anything is computed
  */
-export function checkLayerCall(where: string, call: LayerCall): LayerCall {
-  const asked = normalizeOptions(where, 'call', call, callOptions) as LayerCall;
-  const { mask, kernel, cache, training, returns, positions, lengths } = asked;
+export function checkLayerCall<Returns extends LayerReturn>(
+  where: string,
+  call: LayerCall<Returns>,
+): LayerCall<Returns> {
+  const known = normalizeOptions(where, 'call', call, callOptions) as LayerCall<Returns>;
+  const { mask, kernel, cache, training, returns, positions, lengths } = known;
   if (mask !== undefined) checkMask(where, mask);
   if (kernel !== undefined) checkKernel(where, kernel);
   if (cache !== undefined && typeof cache.stage !== 'function') {
@@ -79,17 +99,18 @@ export function checkLayerCall(where: string, call: LayerCall): LayerCall {
       throw new ConfigError(where, `${name} must be a list`, { [name]: list });
   }
   if (returns !== undefined) checkReturns(where, returns, ['weights', 'logSumExp', 'headOutputs']);
-  return asked;
+  return known;
 }
 
 function checkWidth(
   where: string,
-  name: keyof LayerInputs,
+  name: 'query' | 'key' | 'value',
   inputs: LayerInputs,
   [shape, width]: readonly [string, number],
 ): void {
   const tensor = inputs[name];
-  checkTensor(where, name, tensor, [shape, { ...inputs }]);
+  const facts = Object.fromEntries(Object.entries(inputs).filter(([, input]) => input !== undefined));
+  checkTensor(where, name, tensor, [shape, facts]);
   if (tensor.shape[2] === width) return;
-  throw new ShapeError(where, `${name} must be ${width} wide: ${shape}`, { ...inputs });
+  throw new ShapeError(where, `${name} must be ${width} wide: ${shape}`, facts);
 }

@@ -5,9 +5,9 @@ import { checkKnownOptions } from './check-config';
 
 /** @throws ConfigError, ShapeError for positions that are not one for each token, or a start for each batch entry */
 export function checkPositions(where: string, positions: Positions, { B, Sq, Skv }: CallSizes): void {
-  if (typeof positions !== 'object')
+  if (typeof positions !== 'object' || positions === null)
     throw new ConfigError(where, 'positions must be { query, key }', { positions });
-  checkKnownOptions(where, positions, ['query', 'key']);
+  checkKnownOptions(where, 'positions', positions, ['query', 'key']);
   checkTokenPositions(where, 'positions.query', positions.query, [B, Sq]);
   checkTokenPositions(where, 'positions.key', positions.key, [B, Skv]);
 }
@@ -23,11 +23,11 @@ export function checkTokenPositions(
 ): void {
   const facts = { 'batch, tokens': [B, S] };
   const { start, each } = (positions ?? {}) as { start?: unknown; each?: unknown };
-  if (start !== undefined) {
-    if (!Array.isArray(start) || !start.every(isInt32)) {
-      throw new ConfigError(where, `${name}.start must be a list of whole numbers within 32 bits`, {
-        [name]: start,
-      });
+  if (start !== undefined && start !== null) {
+    // The last token counts, too: a kernel computes positions in 32 bits.
+    if (!Array.isArray(start) || !start.every((first) => isInt32(first) && isInt32(first + S))) {
+      const rule = `${name}.start must be a list of whole numbers within 32 bits, the last token included`;
+      throw new ConfigError(where, rule, { ...facts, [name]: start });
     }
     if (start.length === 1 || start.length === B) return;
     throw new ShapeError(where, `${name}.start must have one number, or one for each batch entry`, {

@@ -14,7 +14,7 @@ export function normalizeOptions<T extends object>(
 ): Partial<T> {
   const isObject = typeof options === 'object' && options !== null && !Array.isArray(options);
   if (!isObject) throw new ConfigError(where, `${name} must be an object`, { [name]: options, known });
-  checkKnownOptions(where, options, known);
+  checkKnownOptions(where, name, options, known);
   return Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined && value !== null),
   ) as Partial<T>;

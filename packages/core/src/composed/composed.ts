@@ -1,22 +1,16 @@
 // The kernel made of tfjs operations: runs on every backend, with gradients. The formula is in `formula.ts`.
 import * as tf from '@tensorflow/tfjs-core';
 import { backendTraits } from '../backend/traits';
+import { withKind } from '../contract/json';
 import type { AttentionKernel, KernelCall, KernelResult } from '../contract/kernel';
 import { withGradient } from '../kernel/with-gradient';
 import { backward } from './backward';
 import { type ForwardResult, forward } from './forward';
 import { prepare } from './prepare';
 
-/**
- * Scaled dot-product attention by tfjs operations, on every backend, with gradients (Vaswani et al. 2017, 1706.03762). The
- * default kernel of every layer.
- */
-export function composed(): AttentionKernel {
-  return kernel;
-}
-
 const kernel: AttentionKernel = {
   name: 'composed',
+  toJSON: () => ({ kind: 'composed' }),
   unsupported() {
     if (!backendTraits().halfFloats()) return [];
     return [
@@ -53,3 +47,9 @@ function resultOf({ output, weights, logSumExp }: ForwardResult): KernelResult {
     ...(logSumExp && { logSumExp: tf.squeeze(logSumExp, [3]) as tf.Tensor3D }),
   };
 }
+
+/**
+ * Scaled dot-product attention by tfjs operations, on every backend, with gradients (Vaswani et al. 2017, 1706.03762). The
+ * default kernel of every layer.
+ */
+export const composed = /* @__PURE__ */ withKind('composed', [], (): AttentionKernel => kernel);

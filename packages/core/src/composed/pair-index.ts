@@ -49,7 +49,7 @@ export function pairIndex(
 }
 
 function isShared(positions: Positions['query'], count: number): boolean {
-  if ('each' in positions) return positions.each.length === count;
+  if (positions.each) return positions.each.length === count;
   return positions.start.every((start) => start === positions.start[0]);
 }
 

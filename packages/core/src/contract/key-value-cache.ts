@@ -1,5 +1,6 @@
 // Keys and values at rest: how a kernel reads storage as it lies, and how a layer fills it.
 import type * as tf from '@tensorflow/tfjs-core';
+import type { NamedTensors } from './kernel';
 import type { Mask } from './mask';
 import type { TokenPositions } from './position';
 
@@ -50,6 +51,16 @@ export interface CacheShape {
   readonly valueSize: number;
 }
 
+/** New rows beside the old: what a kernel reads, and what makes them part of the cache. */
+export interface StagedRows {
+  /** Old and new rows; absent where a state takes their place. */
+  readonly stored?: StoredKeyValue | undefined;
+  /** All earlier tokens in a fixed number of tensors, for kernels that say `takesState`. */
+  readonly state?: NamedTensors | undefined;
+  /** Makes the new rows part of the cache. @param state what the kernel returned, where a state was staged */
+  commit(state?: NamedTensors): void;
+}
+
 export interface KeyValueCache {
   readonly shape: CacheShape;
   readonly lengths: readonly number[]; // visible tokens, per batch entry
@@ -61,13 +72,18 @@ export interface KeyValueCache {
   /**
    * New rows beside the old, nothing changed yet. `commit` makes them part of the cache; without it nothing happened.
    * Call inside a tidy. A later stage, crop or reset makes earlier ones throw.
+   *
+   * @param rows key [B, Hkv, S, D], value [B, Hkv, S, Dv]; `lengths` [B] of them count, default all; `layer` is the one that
+   *   writes, and the only one that may until `reset`
+   * @throws ConfigError for another layer than the one before
    */
   stage(rows: {
     readonly key: tf.Tensor4D;
     readonly value: tf.Tensor4D;
-    readonly lengths?: readonly number[];
-    readonly positions?: TokenPositions;
-  }): { readonly stored: StoredKeyValue; commit(): void };
+    readonly lengths?: readonly number[] | undefined;
+    readonly positions?: TokenPositions | undefined;
+    readonly layer?: { readonly name: string } | undefined;
+  }): StagedRows;
   read(): StoredKeyValue;
   crop(lengths: readonly number[]): void;
   reset(): void;

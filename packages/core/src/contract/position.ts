@@ -5,8 +5,8 @@ import type { Span } from './mask';
 
 /** Where tokens stand: consecutive from a start, or each given. A leading axis of 1 serves the whole batch. */
 export type TokenPositions =
-  | { readonly start: readonly number[] } // [1 | B]
-  | { readonly each: Int32Array }; // [1 | B, S], row-major
+  | { readonly start: readonly number[]; readonly each?: undefined } // [1 | B]
+  | { readonly each: Int32Array; readonly start?: undefined }; // [1 | B, S], row-major
 
 export interface Positions {
   readonly query: TokenPositions;
@@ -44,8 +44,10 @@ export interface HeadSizes {
   readonly valueHeadDim: number; // Dv
 }
 
-/** What a position method may see of the layer that calls it. */
+/** What a position method, and a cache, may know of the layer that calls it. */
 export interface LayerWeights {
+  /** Its own, as `parts.name`, else that of its variant. */
+  readonly name: string;
   /** The layer's own variable of this name, as `query/kernel`; undefined where it has none. */
   weight(name: string): tf.Variable | undefined;
 }
@@ -54,7 +56,9 @@ export interface LayerWeights {
 export interface PositionMethod {
   /** Plain JSON, which makes the method again. */
   readonly config: object;
-  /** What it trains. */
+  /** Stands before the names of its variables, wherever they are listed. Default: that of the layer that lists them. */
+  readonly name?: string | undefined;
+  /** What it trains, by whole names. */
   readonly variables: readonly NamedVariable[];
   /** True: it has no meaning where keys are other tokens than the queries. Default: false. */
   readonly selfOnly?: boolean | undefined;
@@ -82,4 +86,6 @@ export interface PositionMethod {
   tables?(query: tf.Tensor4D, distances: Span, layer?: LayerWeights): RelativeTables;
   /** Disposes what it owns; twice is once. */
   dispose(): void;
+  /** Plain JSON, which `fromConfig` reads. */
+  toJSON?(): object;
 }

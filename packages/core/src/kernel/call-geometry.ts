@@ -60,7 +60,7 @@ export function geometryOf(
 /** Token order of the last key of each batch entry; one below the first where there is none. */
 function lastKeys(order: TokenPositions, lengths: readonly number[], Skv: number): number[] {
   const length = (b: number) => lengths[lengths.length === 1 ? 0 : b]!;
-  if ('each' in order) {
+  if (order.each) {
     return lengths.map((_, b) =>
       length(b) > 0 ? positionsOf(order, b, [length(b) - 1, length(b)], Skv)[0]! : -1,
     );
@@ -73,7 +73,7 @@ function lastKeys(order: TokenPositions, lengths: readonly number[], Skv: number
 }
 
 function checkRising(order: TokenPositions, lengths: readonly number[], Skv: number): void {
-  if ('start' in order) return;
+  if (order.start) return;
   lengths.forEach((length, b) => {
     const tokens = positionsOf(order, b, [0, length], Skv);
     for (let j = 1; j < length; j++) {

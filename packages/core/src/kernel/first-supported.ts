@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { checkKernel } from '../checks/check-options';
 import { ConfigError } from '../contract/errors';
+import { withKind } from '../contract/json';
 import type { AttendOptions, AttentionInputs, AttentionKernel, KernelCall } from '../contract/kernel';
 import { kernelCall } from './kernel-call';
 import { refusals } from './refusals';
@@ -21,24 +22,6 @@ export interface Explanation {
 export interface ChosenKernel extends AttentionKernel {
   /** What each candidate says of a call, up to the one that runs. Runs nothing. */
   explain(inputs: AttentionInputs, options?: AttendOptions): readonly Explanation[];
-}
-
-/**
- * A kernel that is, for each call, the first candidate that can run it and finds itself worthwhile. Where none is
- * worthwhile the first that can; where none can, the call throws with the reasons of all.
- *
- * @throws ConfigError for what is no list of kernels
- * @example const kernel = firstSupported([flash(), composed()]);
- */
-export function firstSupported(candidates: readonly AttentionKernel[]): ChosenKernel {
-  const where = 'firstSupported';
-  if (!Array.isArray(candidates))
-    throw new ConfigError(where, 'candidates must be a list of kernels', { candidates });
-  for (const candidate of candidates) checkKernel(where, candidate);
-  const name = `${where}(${candidates.map((kernel) => kernel.name).join(', ')})`;
-  return chooseKernel(name, candidates, (able, call) => {
-    return able((kernel) => kernel.worthwhile?.(call) ?? true) ?? able(() => true);
-  });
 }
 
 /** Gives the first candidate that can run the call and fits the condition. */
@@ -112,3 +95,26 @@ export function chooseKernel(
     },
   };
 }
+
+/**
+ * A kernel that is, for each call, the first candidate that can run it and finds itself worthwhile. Where none is
+ * worthwhile the first that can; where none can, the call throws with the reasons of all.
+ *
+ * @throws ConfigError for what is no list of kernels
+ * @example const kernel = firstSupported([flash(), composed()]);
+ */
+export const firstSupported = /* @__PURE__ */ withKind(
+  'firstSupported',
+  ['candidates'],
+  (candidates: readonly AttentionKernel[]): ChosenKernel => {
+    const where = 'firstSupported';
+    if (!Array.isArray(candidates))
+      throw new ConfigError(where, 'candidates must be a list of kernels', { candidates });
+    for (const candidate of candidates) checkKernel(where, candidate);
+    const name = `${where}(${candidates.map((kernel) => kernel.name).join(', ')})`;
+    const chosen = chooseKernel(name, candidates, (able, call) => {
+      return able((kernel) => kernel.worthwhile?.(call) ?? true) ?? able(() => true);
+    });
+    return { ...chosen, toJSON: () => ({ kind: where, candidates: [...candidates] }) };
+  },
+);

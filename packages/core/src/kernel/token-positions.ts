@@ -30,7 +30,7 @@ export function distancesBetween(
 }
 
 function entriesOf(positions: TokenPositions, count: number): number {
-  if ('start' in positions) return positions.start.length;
+  if (positions.start) return positions.start.length;
   return count === 0 ? 0 : positions.each.length / count;
 }
 
@@ -41,7 +41,7 @@ function boundsOf(
   { count, known = count }: { readonly count: number; readonly known?: number | undefined },
 ): readonly [number, number] | undefined {
   if (known === 0) return undefined;
-  if ('start' in positions) {
+  if (positions.start) {
     const start = positions.start[positions.start.length === 1 ? 0 : b]!;
     return [start, start + known - 1];
   }
@@ -61,7 +61,7 @@ export function positionsOf(
   [from, to]: Span,
   count: number,
 ): ArrayLike<number> {
-  if ('start' in positions) {
+  if (positions.start) {
     const start = positions.start[positions.start.length === 1 ? 0 : b]!;
     return Int32Array.from({ length: to - from }, (_, i) => start + from + i);
   }

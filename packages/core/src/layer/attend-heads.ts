@@ -1,63 +1,108 @@
-// What every layer calls with its heads: rotate, stage, tables, attend, commit.
+// What every layer calls with its heads: rotate, stage, tables, attend, merge, commit.
 import * as tf from '@tensorflow/tfjs-core';
 import { cleanTidy } from '../backend/clean-tidy';
 import { checkTokenPositions } from '../checks/check-positions';
 import { ConfigError, UnsupportedError } from '../contract/errors';
 import type { AttendOptions, AttendResult, AttentionInputs, AttentionKernel } from '../contract/kernel';
-import type { KeyValueCache } from '../contract/key-value-cache';
+import type { KeyValueCache, StagedRows } from '../contract/key-value-cache';
 import type { LayerWeights, PositionMethod, Positions, TokenPositions } from '../contract/position';
 import { attend } from '../kernel/attend';
 import { distancesBetween } from '../kernel/token-positions';
 
+/** Projected heads, and all that a call of a layer says. */
 export interface HeadsCall extends Omit<AttendOptions, 'relative' | 'positions'> {
-  readonly query: tf.Tensor4D; // [B, Hq, Sq, D]
-  readonly key?: tf.Tensor4D; // [B, Hkv, Skv, D]; absent: the rows of a sealed cache
-  readonly value?: tf.Tensor4D; // [B, Hkv, Skv, Dv]
-  readonly cross: boolean; // keys are other tokens than the queries
+  /** [B, Hq, Sq, D] */
+  readonly query: tf.Tensor4D;
+  /** [B, Hkv, Skv, D]; absent: the rows of a sealed cache. */
+  readonly key?: tf.Tensor4D | undefined;
+  /** [B, Hkv, Skv, Dv] */
+  readonly value?: tf.Tensor4D | undefined;
+  /** Keys are other tokens than the queries. */
+  readonly cross: boolean;
+  /** What computes attention. */
   readonly kernel: AttentionKernel;
-  readonly position?: PositionMethod;
-  readonly layer?: LayerWeights; // for position methods that compute with its weights
-  readonly cache?: KeyValueCache;
-  readonly lengths?: readonly number[];
-  readonly positions?: readonly TokenPositions[];
+  /** Default: tokens have no positions. */
+  readonly position?: PositionMethod | undefined;
+  /** The layer that calls: a cache is bound to it, and a position method may compute with its weights. */
+  readonly layer?: LayerWeights | undefined;
+  /** Default: no earlier tokens. */
+  readonly cache?: KeyValueCache | undefined;
+  /** [B]: new rows of the cache that count. Default: all. */
+  readonly lengths?: readonly number[] | undefined;
+  /** Where the tokens of the query stand, one entry for each section. Default: behind those of the cache, else from 0. */
+  readonly positions?: readonly TokenPositions[] | undefined;
 }
 
 /**
- * Attention of projected heads, with positions and a cache where the call has them. A call that fails leaves the cache
- * as it was.
+ * Attention of projected heads, with positions and a cache where the call has them.
  *
+ * @param merge makes the layer's result of what the kernel gives, which by default is the result. New rows become part of the cache after it, as the very
+ *   last thing: a call that fails anywhere leaves the cache as it was
  * @throws ConfigError, ShapeError, UnsupportedError as `attend` does
  */
-export function attendHeads(call: HeadsCall): AttendResult {
-  const { cross, cache, positions, lengths, kernel, query, key, value, layer, position, ...options } = call;
-  checkSelfOnly(call);
+export function attendHeads<Result extends tf.TensorContainer = AttendResult>(
+  call: HeadsCall,
+  merge: (result: AttendResult) => Result = (result) => result as unknown as Result,
+): Result {
+  checkPositionMethod(call);
   checkCache(call);
   checkGivenPositions(call);
   return cleanTidy(() => {
-    const at = positionsOfNewRows(call);
-    const rotate = (heads: tf.Tensor4D, role: 'query' | 'key') =>
-      position?.rotate?.(heads, role, at[role]) ?? heads;
-    const q = rotate(query, 'query');
-    const rows = key && value ? { key: rotate(key, 'key'), value } : undefined;
-    const staged = rows && cache?.stage({ ...rows, ...(lengths && { lengths }), positions: at.key[0]! });
-    const stored = staged?.stored ?? cache?.read();
-    const inputs: AttentionInputs = stored ? { query: q, stored } : { query: q, ...rows! };
-    const known: Positions = { query: at.query[0]!, key: stored?.positions ?? at.key[0]! };
-    const Skv = stored ? Math.max(...stored.lengths) : key!.shape[2];
-    const distances = distancesBetween(known, [query.shape[2], Skv], {
-      query: lengths,
-      key: stored?.lengths,
-    });
-    const relative = position?.tables?.(query, distances, layer);
-    const result = attend(kernel, inputs, {
-      ...options,
-      ...(options.queryStart === undefined && cache && !cross && { queryStart: cache.nextOrder }),
-      ...(position && { positions: known }),
-      ...(relative && { relative }),
-    });
-    staged?.commit();
-    return result;
+    const { query, cache, kernel } = call;
+    const { inputs, positions, staged } = turnedInputs(call);
+    const relative = call.position?.tables?.(query, distancesOf(call, inputs, positions), call.layer);
+    const queryStart =
+      call.queryStart ?? (inputs.stored && cache && !call.cross ? cache.nextOrder : undefined);
+    const { state, ...result } = attend(kernel, inputs, {
+      ...scoreOptions(call),
+      queryStart,
+      positions: call.position && positions,
+      relative,
+      returns: staged?.state ? [...(call.returns ?? []), 'state'] : call.returns,
+    }) as AttendResult;
+    const merged = merge(staged?.state || !state ? result : { ...result, state });
+    staged?.commit(state);
+    return merged;
   });
+}
+
+/** Rotated heads, beside the rows of the cache where there is one, and where all tokens stand. */
+function turnedInputs(call: HeadsCall): {
+  readonly inputs: AttentionInputs;
+  readonly positions: Positions;
+  readonly staged: StagedRows | undefined;
+} {
+  const { query, key, value, cache, lengths, position, layer } = call;
+  const at = positionsOfNewRows(call);
+  const rotate = (heads: tf.Tensor4D, role: 'query' | 'key') =>
+    position?.rotate?.(heads, role, at[role]) ?? heads;
+  const turned = rotate(query, 'query');
+  const rows = key && value ? { key: rotate(key, 'key'), value } : undefined;
+  const staged = rows && cache?.stage({ ...rows, lengths, positions: at.key[0]!, layer });
+  const stored = staged ? staged.stored : cache?.read();
+  const inputs: AttentionInputs = stored
+    ? { query: turned, stored }
+    : { query: turned, ...rows!, state: staged?.state };
+  return { inputs, positions: { query: at.query[0]!, key: stored?.positions ?? at.key[0]! }, staged };
+}
+
+/** The distances that can occur between rows that count. */
+function distancesOf({ query, key, lengths }: HeadsCall, { stored }: AttentionInputs, positions: Positions) {
+  const Skv = stored ? Math.max(...stored.lengths) : key!.shape[2];
+  return distancesBetween(positions, [query.shape[2], Skv], { query: lengths, key: stored?.lengths });
+}
+
+/** What of a call goes on to `attend` as it is. */
+function scoreOptions({
+  scale,
+  softcap,
+  mask,
+  bias,
+  sinkLogits,
+  dropout,
+  tensors,
+}: HeadsCall): AttendOptions {
+  return { scale, softcap, mask, bias, sinkLogits, dropout, tensors };
 }
 
 /** Positions of the rows of this call, one for each section: given, or counted on from the cache, or from 0. */
@@ -71,15 +116,21 @@ function positionsOfNewRows({ query, key, cross, cache, lengths, positions }: He
   return { query: positions ?? [{ start }], key: ofKeys };
 }
 
-function checkSelfOnly({ cross, position }: HeadsCall): void {
+function checkPositionMethod({ cross, position }: HeadsCall): void {
   if (!cross || !position?.selfOnly) return;
   throw new UnsupportedError('attendHeads', 'the position method has no meaning in cross-attention', [
     'keys are other tokens than the queries: a layer that attends to others gets no position method, or another',
+    "where the keys given are the queries' own tokens, say cross: false",
   ]);
 }
 
-function checkGivenPositions({ query, positions }: HeadsCall): void {
+function checkGivenPositions({ query, positions, position, cache }: HeadsCall): void {
   if (positions === undefined) return;
+  if (!position && !cache) {
+    throw new ConfigError('attendHeads', 'positions need a position method, or a cache that keeps them', {
+      positions,
+    });
+  }
   if (!Array.isArray(positions) || positions.length === 0) {
     throw new ConfigError('attendHeads', 'positions must be a list, with one entry for each section', {
       positions,

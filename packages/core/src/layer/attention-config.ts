@@ -1,10 +1,22 @@
 // What describes any layer with projected heads, and the sizes and variables that follow from it.
-import { checkNumber, checkRate, checkSizes, checkSoftcap } from '../checks/check-config';
+import {
+  checkFlag,
+  checkNumber,
+  checkOneOf,
+  checkRate,
+  checkSizes,
+  checkSoftcap,
+} from '../checks/check-config';
 import { checkScale } from '../checks/check-options';
 import { normalizeOptions } from '../checks/normalize-options';
 import { ConfigError } from '../contract/errors';
 import type { QueryKeyNorm } from './normalize';
 import type { VariableShapes } from './weights';
+
+/** The linear maps of a layer. */
+export type Projection = 'query' | 'key' | 'value' | 'output' | 'gate';
+
+const projectionNames: readonly Projection[] = ['query', 'key', 'value', 'output', 'gate'];
 
 /** Plain JSON: it rebuilds a layer, but for its weights. A variant adds its own options. */
 export interface AttentionConfig {
@@ -13,34 +25,34 @@ export interface AttentionConfig {
   /** Hq, the number of query heads. */
   readonly numHeads: number;
   /** D, the size of a query and key head. Default: E / Hq, which must be whole. */
-  readonly headDim?: number;
+  readonly headDim?: number | undefined;
   /** Dv, the size of a value head. Default: D. */
-  readonly valueHeadDim?: number;
+  readonly valueHeadDim?: number | undefined;
   /** Width of keys. Default: E. */
-  readonly keyEmbedDim?: number;
+  readonly keyEmbedDim?: number | undefined;
   /** Width of values. Default: that of keys. */
-  readonly valueEmbedDim?: number;
+  readonly valueEmbedDim?: number | undefined;
   /** Width of the output. Default: E. */
-  readonly outputDim?: number;
-  /** A bias after each of the four projections. Default: false. */
-  readonly useBias?: boolean;
+  readonly outputDim?: number | undefined;
+  /** A bias after each projection, or after those listed: Qwen2 has `['query', 'key', 'value']`. Default: false, none. */
+  readonly useBias?: boolean | readonly Projection[] | undefined;
   /** Rate at which weights are dropped in training: at least 0, below 1. Default: 0. */
-  readonly dropout?: number;
+  readonly dropout?: number | undefined;
   /** What products of queries and keys are multiplied by. Default: 1 / sqrt(D). */
-  readonly scale?: number;
+  readonly scale?: number | undefined;
   /** Scores are capped at ±softcap by tanh. Default: 0, off. */
-  readonly softcap?: number;
+  readonly softcap?: number | undefined;
   /** Normalizes queries and keys before positions rotate them. Default: not at all. */
-  readonly queryKeyNorm?: QueryKeyNorm;
+  readonly queryKeyNorm?: QueryKeyNorm | undefined;
   /** A learned logit for each query head, which takes its share of every row and adds nothing. Default: false. */
-  readonly learnedSinks?: boolean;
+  readonly learnedSinks?: boolean | undefined;
   /**
    * Multiplies the heads' outputs by sigmoid(query gate), one gate for each number or one for each head (Qiu et al.
    * 2025, 2505.06708). Default: no gate.
    */
-  readonly outputGate?: 'number' | 'head';
+  readonly outputGate?: 'number' | 'head' | undefined;
   /** Same config, same start. Without it each layer starts differently. */
-  readonly seed?: number;
+  readonly seed?: number | undefined;
 }
 
 /** A config with its defaults filled in. */
@@ -53,7 +65,8 @@ export interface AttentionSizes {
   readonly keyEmbedDim: number;
   readonly valueEmbedDim: number;
   readonly outputDim: number;
-  readonly useBias: boolean;
+  /** The projections that have a bias. */
+  readonly biases: readonly Projection[];
   readonly queryKeyNorm?: QueryKeyNorm;
   readonly learnedSinks: boolean;
   readonly outputGate?: 'number' | 'head';
@@ -88,11 +101,9 @@ export function attentionSizes(
   config: AttentionConfig,
   own: { readonly options?: readonly string[]; readonly numKeyValueHeads?: number } = {},
 ): AttentionSizes {
-  const asked = normalizeOptions(where, 'config', config, [
-    ...sharedOptions,
-    ...(own.options ?? []),
-  ] as typeof sharedOptions);
-  const { embedDim, numHeads, useBias = false } = asked as AttentionConfig;
+  const names = [...sharedOptions, ...(own.options ?? [])] as typeof sharedOptions;
+  const known = normalizeOptions(where, 'config', config, names);
+  const { embedDim, numHeads } = known as AttentionConfig;
   const { numKeyValueHeads = numHeads } = own;
   checkSizes(where, { embedDim, numHeads, numKeyValueHeads });
   if (numHeads % numKeyValueHeads !== 0) {
@@ -101,25 +112,25 @@ export function attentionSizes(
       numKeyValueHeads,
     });
   }
-  if (asked.headDim === undefined && embedDim % numHeads !== 0) {
+  if (known.headDim === undefined && embedDim % numHeads !== 0) {
     throw new ConfigError(where, 'embedDim must divide by numHeads, or headDim must be given', {
       embedDim,
       numHeads,
     });
   }
-  const { headDim = embedDim / numHeads, keyEmbedDim = embedDim, outputDim = embedDim } = asked;
-  const { valueHeadDim = headDim, valueEmbedDim = keyEmbedDim } = asked;
+  const { headDim = embedDim / numHeads, keyEmbedDim = embedDim, outputDim = embedDim } = known;
+  const { valueHeadDim = headDim, valueEmbedDim = keyEmbedDim } = known;
   const sizes = { headDim, valueHeadDim, keyEmbedDim, valueEmbedDim, outputDim };
   checkSizes(where, sizes);
-  checkScores(where, asked);
-  checkExtras(where, asked);
-  const { queryKeyNorm, learnedSinks = false, outputGate } = asked;
+  checkScores(where, known);
+  checkExtras(where, known);
+  const { queryKeyNorm, learnedSinks = false, outputGate } = known;
   return {
     embedDim,
     numHeads,
     numKeyValueHeads,
     ...sizes,
-    useBias,
+    biases: biasesOf(where, known),
     learnedSinks,
     ...(queryKeyNorm && { queryKeyNorm }),
     ...(outputGate && { outputGate }),
@@ -134,11 +145,8 @@ function checkScores(where: string, { dropout, scale, softcap, seed }: Partial<A
 }
 
 function checkExtras(where: string, config: Partial<AttentionConfig>): void {
-  const { queryKeyNorm, outputGate, useBias, learnedSinks } = config;
-  for (const [name, flag] of Object.entries({ useBias, learnedSinks })) {
-    if (flag === undefined || typeof flag === 'boolean') continue;
-    throw new ConfigError(where, `${name} must be true or false`, { [name]: flag });
-  }
+  const { queryKeyNorm, outputGate, learnedSinks } = config;
+  checkFlag(where, 'learnedSinks', learnedSinks);
   checkOneOf(where, 'outputGate', outputGate, ['number', 'head']);
   if (queryKeyNorm === undefined) return;
   const {
@@ -151,13 +159,17 @@ function checkExtras(where: string, config: Partial<AttentionConfig>): void {
   checkNumber(where, 'queryKeyNorm.epsilon', epsilon, [(e) => e >= 0, 'a number of at least 0']);
 }
 
-function checkOneOf(where: string, name: string, value: string | undefined, known: readonly string[]): void {
-  if (value === undefined || known.includes(value)) return;
-  throw new ConfigError(where, `${name} must be one of ${known.join(', ')}`, { [name]: value });
+function biasesOf(where: string, { useBias = false, outputGate }: Partial<AttentionConfig>) {
+  const names = projectionNames.filter((name) => name !== 'gate' || outputGate);
+  if (typeof useBias === 'boolean') return useBias ? names : [];
+  const isList = Array.isArray(useBias) && new Set(useBias).size === useBias.length;
+  if (isList && useBias.every((name) => names.includes(name))) return useBias;
+  const rule = `useBias must be true, false, or a list of ${names.join(', ')}`;
+  throw new ConfigError(where, rule, { useBias });
 }
 
 /**
- * Shapes of the projections, [in, out] and, with `useBias`, [out]; then of gains, offsets and sinks where the config has
+ * Shapes of the projections, [in, out] and, where they have a bias, [out]; then of gains, offsets and sinks where the config has
  * them.
  */
 export function projectionShapes(sizes: AttentionSizes): VariableShapes {
@@ -174,7 +186,7 @@ export function projectionShapes(sizes: AttentionSizes): VariableShapes {
   const shapes: Record<string, readonly number[]> = {};
   for (const [name, shape] of Object.entries(projections)) {
     shapes[`${name}/kernel`] = shape;
-    if (sizes.useBias) shapes[`${name}/bias`] = [shape[1]];
+    if (sizes.biases.includes(name as Projection)) shapes[`${name}/bias`] = [shape[1]];
   }
   return { ...shapes, ...normShapes(sizes), ...(sizes.learnedSinks && { 'sinks/logits': [numHeads] }) };
 }

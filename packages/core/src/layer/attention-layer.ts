@@ -1,9 +1,9 @@
 // What variants with projected heads have in common; a variant adds its `apply`, which reads as its formula.
 import type * as tf from '@tensorflow/tfjs-core';
+import { checkSizes } from '../checks/check-config';
 import { checkLayerCall, checkLayerInputs } from '../checks/check-layer';
 import { checkKernel } from '../checks/check-options';
 import { normalizeOptions } from '../checks/normalize-options';
-import { composed } from '../composed/composed';
 import { ConfigError } from '../contract/errors';
 import type { AttendResult } from '../contract/kernel';
 import type { CacheShape } from '../contract/key-value-cache';
@@ -13,11 +13,13 @@ import type {
   LayerInputs,
   LayerParts,
   LayerResult,
+  LayerReturn,
   NamedVariable,
 } from '../contract/layer';
-import type { PositionMethod } from '../contract/position';
+import type { LayerWeights, PositionMethod } from '../contract/position';
+import { defaultKernel } from '../kernel/default-kernel';
 import type { HeadsCall } from './attend-heads';
-import type { AttentionConfig, AttentionSizes } from './attention-config';
+import type { AttentionConfig, AttentionSizes, Projection } from './attention-config';
 import { mergeHeads, splitHeads } from './heads';
 import { normalize } from './normalize';
 import { gated } from './output-gate';
@@ -25,46 +27,71 @@ import { project } from './project';
 import { seedOf } from './seed';
 import { type Initializer, type VariableShapes, Weights } from './weights';
 
+/** Objects a layer with projected heads works with. */
 export interface AttentionParts extends LayerParts {
-  /** First numbers of the kernels. Default: Glorot uniform. */
-  readonly initializer?: Initializer;
+  /** First numbers of the variables. Default: each has its own start, matrices Glorot uniform. */
+  readonly initializer?: Initializer | undefined;
 }
 
+/** What a variant says of itself to its base. */
+export interface VariantDescription {
+  /** Of heads and inputs. */
+  readonly sizes: AttentionSizes;
+  /** Shapes of all variables, by short names. */
+  readonly variables: VariableShapes;
+  /** The starts of those that start otherwise than matrices, gains and other vectors do. */
+  readonly starts?: { readonly [name: string]: Initializer } | undefined;
+}
+
+/** The base of variants with projected heads: config, variables, weights, checks, cache sizes, JSON. */
 export abstract class AttentionLayer<Config extends AttentionConfig> implements Attention<Config> {
+  /** The parameters of its constructor, for JSON; a variant adds its `kind`. */
+  static readonly parameters: readonly string[] = ['config', 'parts'];
+
   readonly config: Readonly<Config>;
   protected readonly parts: AttentionParts;
   protected readonly weights: Weights;
   private readonly seed: number;
+  private readonly self: LayerWeights;
 
-  /** @param name the variant's, for errors */
+  /** @param variant its name, for errors and JSON */
   protected constructor(
-    private readonly name: string,
+    private readonly variant: string,
     config: Config,
     parts: AttentionParts,
-    private readonly shapes: { readonly sizes: AttentionSizes; readonly variables: VariableShapes },
+    private readonly description: VariantDescription,
   ) {
-    this.parts = normalizeOptions(name, 'parts', parts, ['kernel', 'position', 'initializer']);
-    if (this.parts.kernel) checkKernel(name, this.parts.kernel);
-    if (this.parts.position) checkPosition(name, this.parts.position, shapes.sizes);
+    this.parts = normalizeOptions(variant, 'parts', parts, ['kernel', 'position', 'initializer', 'name']);
+    const { kernel, position, initializer, name } = this.parts;
+    if (kernel) checkKernel(variant, kernel);
+    if (position) checkPosition(variant, position, description.sizes);
+    checkParts(variant, this.parts);
     this.config = frozen(config);
     this.seed = config.seed ?? Math.floor(Math.random() * 2 ** 31);
-    const { initializer } = this.parts;
-    this.weights = new Weights(name, shapes.variables, {
-      seed: this.seed,
-      ...(initializer && { initializer }),
-    });
+    const { variables, starts } = description;
+    this.weights = new Weights(variant, variables, { seed: this.seed, name, initializer, starts });
+    this.self = { name: name ?? variant, weight: (short) => this.weights.find(short) };
   }
 
-  abstract apply(inputs: LayerInputs, call?: LayerCall): LayerResult;
+  abstract apply<const Returns extends LayerReturn = never>(
+    inputs: LayerInputs,
+    call?: LayerCall<Returns>,
+  ): LayerResult<Returns>;
 
   get variables(): readonly NamedVariable[] {
-    const ofPosition = this.parts.position?.variables ?? [];
-    const prefixed = ofPosition.map(({ name, variable }) => ({ name: `position/${name}`, variable }));
-    return [...this.weights.variables, ...prefixed];
+    const { position, name: prefix } = this.parts;
+    const path = [...(prefix ? [prefix] : []), 'position'].join('/');
+    const ofPosition = (position?.variables ?? []).map(({ name, variable }) => ({
+      name: position?.name ? name : `${path}/${name}`,
+      variable,
+    }));
+    return [...this.weights.variables, ...ofPosition];
   }
 
+  /** @throws ConfigError unless `batch` is a whole number above 0 */
   cacheShape(batch: number): CacheShape {
-    const { numKeyValueHeads: heads, headDim: keySize, valueHeadDim: valueSize } = this.shapes.sizes;
+    checkSizes(`${this.variant}.cacheShape`, { batch });
+    const { numKeyValueHeads: heads, headDim: keySize, valueHeadDim: valueSize } = this.description.sizes;
     return { batch, heads, keySize, valueSize };
   }
 
@@ -72,7 +99,11 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
     return this.weights.read();
   }
 
-  /** @throws ShapeError for missing, unknown or misshapen weights; then nothing is set */
+  /**
+   * A matrix is [in, out]; a square one that is transposed cannot be told from one that is not.
+   *
+   * @throws ShapeError for missing, unknown or misshapen weights; then nothing is set
+   */
   setWeights(weights: Readonly<Record<string, tf.Tensor>>): void {
     this.weights.write(weights);
   }
@@ -82,17 +113,31 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
   }
 
   /**
-   * The inputs of a call, with what is left out filled in, and what of the call was given. Key and value are absent where
-   * a sealed cache serves.
+   * Plain JSON that `fromConfig` reads: config, drawn seed, name, position method and kernel. An initializer has done its
+   * work, and is no part of it.
+   *
+   * @throws ConfigError where a part has no JSON
    */
-  protected checked(inputs: LayerInputs, call: LayerCall) {
-    const asked = checkLayerCall(this.name, call);
-    return { ...checkLayerInputs(this.name, inputs, this.shapes.sizes, asked), asked };
+  toJSON(): object {
+    const { kind = this.variant } = this.constructor as { kind?: string };
+    const { initializer: _, ...parts } = this.parts;
+    for (const [name, part] of Object.entries(parts)) {
+      if (typeof part !== 'object' || typeof part.toJSON === 'function') continue;
+      throw new ConfigError(`${this.variant}.toJSON`, `parts.${name} must have a toJSON`, { [name]: part });
+    }
+    const config = { ...this.config, seed: this.seed };
+    return { kind, config, ...(Object.keys(parts).length > 0 && { parts }) };
+  }
+
+  /** The inputs of a call, with what is left out filled in, and its options. Key and value are absent where a sealed cache serves. */
+  protected checked<Returns extends LayerReturn>(inputs: LayerInputs, call: LayerCall<Returns>) {
+    const options = checkLayerCall(this.variant, call);
+    return { ...checkLayerInputs(this.variant, inputs, this.description.sizes, options), options };
   }
 
   /** [B, S, in] projected, split and, where the config says so, normalized: [B, H, S, D]. */
   protected heads(name: 'query' | 'key' | 'value', x: tf.Tensor3D): tf.Tensor4D {
-    const { numHeads, numKeyValueHeads, queryKeyNorm: norm } = this.shapes.sizes;
+    const { numHeads, numKeyValueHeads, queryKeyNorm: norm } = this.description.sizes;
     const split = (y: tf.Tensor3D) => splitHeads(y, name === 'query' ? numHeads : numKeyValueHeads);
     const projected = this.project(name, x);
     if (!norm || name === 'value') return split(projected);
@@ -105,19 +150,18 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
   protected scoreOptions(call: LayerCall): Omit<HeadsCall, 'query' | 'cross'> {
     const { position } = this.parts;
     const { scale = position?.scale, softcap, dropout = 0 } = this.config;
-    const { returns = [], kernel = this.parts.kernel ?? composed(), training, ...options } = call;
-    const sinkLogits = this.weights.find('sinks/logits') as tf.Tensor1D | undefined;
+    const { returns = [], kernel = this.parts.kernel ?? defaultKernel(), training, ...options } = call;
+    const drops = training !== undefined && dropout > 0;
     return {
       ...options,
       kernel,
-      layer: { weight: (name) => this.weights.find(name) },
+      layer: this.self,
       returns: returns.filter((name) => name !== 'headOutputs'),
-      ...(position && { position }),
-      ...(sinkLogits && { sinkLogits }),
-      ...(scale !== undefined && { scale }),
-      ...(softcap !== undefined && { softcap }),
-      ...(training &&
-        dropout > 0 && { dropout: { rate: dropout, seed: seedOf(this.seed, `${training.seed}`) } }),
+      position,
+      sinkLogits: this.weights.find('sinks/logits'),
+      scale,
+      softcap,
+      dropout: drops ? { rate: dropout, seed: seedOf(this.seed, `${training.seed}`) } : undefined,
     };
   }
 
@@ -126,19 +170,19 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
    *
    * @param query [B, Sq, E], which the gate is computed from
    */
-  protected merged(
+  protected merged<Returns extends LayerReturn>(
     { output: heads, ...rest }: AttendResult,
     query: tf.Tensor3D,
-    call: LayerCall,
-  ): LayerResult {
-    const { returns = [] } = call;
-    const { outputGate, numHeads } = this.shapes.sizes;
+    { returns = [] }: LayerCall<Returns>,
+  ): LayerResult<Returns> {
+    const { outputGate, numHeads } = this.description.sizes;
     const headOutputs = outputGate ? gated(heads, splitHeads(this.project('gate', query), numHeads)) : heads;
     const output = this.project('output', mergeHeads(headOutputs));
-    return { ...rest, output, ...(returns.includes('headOutputs') && { headOutputs }) };
+    const wantsHeads = (returns as readonly LayerReturn[]).includes('headOutputs');
+    return { ...rest, output, ...(wantsHeads && { headOutputs }) } as unknown as LayerResult<Returns>;
   }
 
-  private project(name: 'query' | 'key' | 'value' | 'output' | 'gate', x: tf.Tensor3D): tf.Tensor3D {
+  private project(name: Projection, x: tf.Tensor3D): tf.Tensor3D {
     return project(x, this.weights.get(`${name}/kernel`), this.weights.find(`${name}/bias`));
   }
 }
@@ -146,8 +190,8 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
 /** @throws ConfigError for what is no position method: it would be ignored; and for one that does not fit these heads */
 function checkPosition(where: string, position: PositionMethod, sizes: AttentionSizes): void {
   const { rotate, tables } = position;
-  const given = [rotate, tables].filter((method) => method !== undefined);
-  if (given.length > 0 && given.every((method) => typeof method === 'function')) {
+  const methods = [rotate, tables].filter((method) => method !== undefined);
+  if (methods.length > 0 && methods.every((method) => typeof method === 'function')) {
     position.check?.(sizes);
     return;
   }
@@ -156,12 +200,24 @@ function checkPosition(where: string, position: PositionMethod, sizes: Attention
   });
 }
 
+function checkParts(where: string, { name, initializer }: AttentionParts): void {
+  if (name !== undefined && (typeof name !== 'string' || name === ''))
+    throw new ConfigError(where, 'parts.name must be a text, such as "block0/attention"', { name });
+  if (initializer !== undefined && typeof initializer !== 'function')
+    throw new ConfigError(where, 'initializer must be a function (shape, seed, name) => tf.Tensor', {
+      initializer,
+    });
+}
+
 /** A copy of a config that nobody changes any more. */
 function frozen<Config extends object>(config: Config): Readonly<Config> {
   const copy = Object.entries(config).filter(([, value]) => value !== undefined && value !== null);
   return Object.freeze(
-    Object.fromEntries(
-      copy.map(([name, value]) => [name, typeof value === 'object' ? Object.freeze({ ...value }) : value]),
-    ),
+    Object.fromEntries(copy.map(([name, value]) => [name, frozenValue(value)])),
   ) as Readonly<Config>;
+}
+
+function frozenValue(value: unknown): unknown {
+  if (Array.isArray(value)) return Object.freeze([...value]);
+  return typeof value === 'object' ? Object.freeze({ ...value }) : value;
 }

@@ -93,7 +93,7 @@ describe('Weights', () => {
     weights.dispose();
     weights.dispose();
     expect(tf.memory().numTensors).toBe(before);
-    expect(() => weights.get('query/kernel')).toThrow(/Layer: the layer must not be disposed/);
+    expect(() => weights.get('query/kernel')).toThrow(/Layer: Layer must not be disposed/);
   });
 
   it('are counted without being made', () => {

@@ -7,11 +7,18 @@ import { seedOf } from './seed';
 /** Shapes of a layer's variables by name, known without allocating any. */
 export type VariableShapes = Readonly<Record<string, readonly number[]>>;
 
-/** First numbers of a kernel, a [in, out] matrix, or of several: [n, in, out]. */
-export type Initializer = (shape: readonly number[], seed: number) => tf.Tensor;
+/**
+ * First numbers of a variable: a matrix [in, out], several [n, in, out], or a vector [n].
+ *
+ * @param seed a hash of the layer's seed and the name
+ * @param name the variable's whole name
+ * @returns undefined: the variable starts as it would without the initializer
+ */
+export type Initializer = (shape: readonly number[], seed: number, name: string) => tf.Tensor | undefined;
 
-/** Uniform within ±sqrt(6 / (in + out)) (Glorot and Bengio 2010). */
+/** Matrices uniform within ±sqrt(6 / (in + out)) (Glorot and Bengio 2010); vectors are left as they are. */
 export const glorotUniform: Initializer = (shape, seed) => {
+  if (shape.length < 2) return undefined;
   const limit = Math.sqrt(6 / (shape.at(-2)! + shape.at(-1)!));
   return tf.randomUniform([...shape], -limit, limit, 'float32', seed);
 };
@@ -21,30 +28,47 @@ export function countParameters(shapes: VariableShapes): number {
   return Object.values(shapes).reduce((total, shape) => total + shape.reduce((size, n) => size * n, 1), 0);
 }
 
-/** The variables of one layer. Kernels start from the initializer, gains at 1, all other vectors at 0. */
+/** How the variables of a layer start. */
+export interface WeightOptions {
+  readonly seed: number;
+  /** Stands before the name of each. Default: nothing. */
+  readonly name?: string | undefined;
+  /** Asked for each variable. Default: each has its own start. */
+  readonly initializer?: Initializer | undefined;
+  /** The variables' own starts, by short name. Default: matrices `glorotUniform`, gains 1, other vectors 0. */
+  readonly starts?: { readonly [name: string]: Initializer } | undefined;
+}
+
+/** The variables of one layer, by their short names. */
 export class Weights {
+  /** By their whole names. */
   readonly variables: readonly NamedVariable[];
+  private readonly byName: ReadonlyMap<string, tf.Variable>;
 
   constructor(
     private readonly layer: string,
     shapes: VariableShapes,
-    { seed, initializer = glorotUniform }: { readonly seed: number; readonly initializer?: Initializer },
+    { seed, name: prefix, initializer, starts = {} }: WeightOptions,
   ) {
+    const wholeName = (name: string) => (prefix ? `${prefix}/${name}` : name);
     const start = (name: string, shape: readonly number[]) => {
-      const vector = name.endsWith('/gain') ? tf.ones([...shape]) : tf.zeros([...shape]);
-      const first = shape.length === 1 ? vector : initializer(shape, seedOf(seed, name));
+      const whole = wholeName(name);
+      const draw = (by: Initializer | undefined) => by?.(shape, seedOf(seed, whole), whole);
+      const first =
+        draw(initializer) ?? draw(starts[name]) ?? draw(glorotUniform) ?? vectorStart(name, shape);
       checkWeight(this.layer, name, first, shape);
-      return { name, first };
+      return [name, first] as const;
     };
-    const variables: NamedVariable[] = [];
+    const made = new Map<string, tf.Variable>();
     tf.tidy(() => {
-      const starts = Object.entries(shapes).map(([name, shape]) => start(name, shape));
-      variables.push(...starts.map(({ name, first }) => ({ name, variable: tf.variable(first) })));
+      const first = Object.entries(shapes).map(([name, shape]) => start(name, shape));
+      for (const [name, numbers] of first) made.set(name, tf.variable(numbers));
     });
-    this.variables = variables;
+    this.byName = made;
+    this.variables = [...made].map(([name, variable]) => ({ name: wholeName(name), variable }));
   }
 
-  /** @throws ShapeError once disposed */
+  /** @throws ShapeError where there is none, and once disposed */
   get(name: string): tf.Variable {
     const variable = this.find(name);
     if (!variable) throw new ShapeError(this.layer, `there is no variable "${name}"`, { names: this.names });
@@ -53,9 +77,9 @@ export class Weights {
 
   /** @throws ShapeError once disposed */
   find(name: string): tf.Variable | undefined {
-    const variable = this.variables.find((named) => named.name === name)?.variable;
+    const variable = this.byName.get(name);
     if (variable?.isDisposed)
-      throw new ShapeError(this.layer, 'the layer must not be disposed', { [name]: variable });
+      throw new ShapeError(this.layer, `${this.layer} must not be disposed`, { [name]: variable });
     return variable;
   }
 
@@ -66,37 +90,37 @@ export class Weights {
 
   /** @throws ShapeError for missing, unknown or misshapen weights; then nothing is set */
   write(weights: Readonly<Record<string, tf.Tensor>>): void {
-    if (typeof weights !== 'object' || weights === null) {
-      throw new ShapeError(`${this.layer}.setWeights`, 'weights must be tensors by name', { weights });
+    const where = `${this.layer}.setWeights`;
+    const { names } = this;
+    if (typeof weights !== 'object' || weights === null)
+      throw new ShapeError(where, 'weights must be tensors by name', { weights });
+    const missing = names.filter((name) => !Object.hasOwn(weights, name));
+    const unknown = Object.keys(weights).filter((name) => !names.includes(name));
+    if (missing.length + unknown.length > 0) {
+      const rule = 'weights must have the names of the variables';
+      throw new ShapeError(where, rule, { names, missing, unknown });
     }
-    const [missing, unknown] = [this.names, Object.keys(weights)].map((names, i) =>
-      names.filter((name) => !(i === 0 ? Object.keys(weights) : this.names).includes(name)),
-    );
-    if (missing!.length + unknown!.length > 0) {
-      throw new ShapeError(`${this.layer}.setWeights`, 'weights must have the names of the variables', {
-        names: this.names,
-        missing,
-        unknown,
-      });
-    }
-    for (const name of this.names)
-      checkWeight(`${this.layer}.setWeights`, name, weights[name]!, this.get(name).shape);
+    for (const name of names) checkWeight(where, name, weights[name]!, this.get(name).shape);
     tf.tidy(() => {
       // Copies first: the weights may be variables of this very layer.
-      const copies = this.names.map((name) => tf.clone(weights[name]!));
-      this.names.forEach((name, n) => {
+      const copies = names.map((name) => tf.clone(weights[name]!));
+      names.forEach((name, n) => {
         this.get(name).assign(copies[n]!);
       });
     });
   }
 
   dispose(): void {
-    for (const { variable } of this.variables) if (!variable.isDisposed) variable.dispose();
+    for (const variable of this.byName.values()) if (!variable.isDisposed) variable.dispose();
   }
 
   private get names(): readonly string[] {
-    return this.variables.map(({ name }) => name);
+    return [...this.byName.keys()];
   }
+}
+
+function vectorStart(name: string, shape: readonly number[]): tf.Tensor {
+  return name.endsWith('/gain') ? tf.ones([...shape]) : tf.zeros([...shape]);
 }
 
 function checkWeight(where: string, name: string, tensor: tf.Tensor, shape: readonly number[]): void {
@@ -104,6 +128,8 @@ function checkWeight(where: string, name: string, tensor: tf.Tensor, shape: read
   if (!(tensor instanceof tf.Tensor)) throw new ShapeError(where, `${name} must be a tensor`, facts);
   if (tensor.isDisposed) throw new ShapeError(where, `${name} must not be disposed`, facts);
   if (tensor.dtype !== 'float32') throw new ShapeError(where, `${name} must be float32`, facts);
-  if (`${tensor.shape}` !== `${shape}`)
-    throw new ShapeError(where, `${name} must have its variable's shape`, facts);
+  if (`${tensor.shape}` === `${shape}`) return;
+  const isTransposed = `${[...tensor.shape].reverse()}` === `${shape}`;
+  const rule = `${name} must have its variable's shape${isTransposed ? ': matrices are [in, out]; transpose it' : ''}`;
+  throw new ShapeError(where, rule, facts);
 }

@@ -69,7 +69,7 @@ export function countPairs(mask: Mask | undefined, geometry: MaskGeometry): numb
 
 function recall(mask: Mask | undefined, geometry: MaskGeometry): HostPlan {
   const { batch, heads, queries, keys, queryStart, keyOrder, lengths } = geometry;
-  if (!('start' in keyOrder)) return compile(mask, geometry); // a cache gives another order at each step
+  if (!keyOrder.start) return compile(mask, geometry); // a cache gives another order at each step
   const owner = mask ?? noMask;
   const plans = remembered.get(owner) ?? new Map<string, HostPlan>();
   remembered.set(owner, plans);
@@ -143,7 +143,7 @@ function eachRowOfMask(
 /** Where the keys of a batch entry are in token order, and how spans become columns where some orders are missing. */
 function keysOfEntry({ keyOrder, keys, lengths }: MaskGeometry, b: number) {
   const length = at(lengths, b);
-  if ('start' in keyOrder) {
+  if (keyOrder.start) {
     const first = at(keyOrder.start, b);
     return { first, end: first + length };
   }
@@ -173,7 +173,7 @@ function sizesOfPlan(
   { batch, heads, keys, queryStart, keyOrder, lengths }: MaskGeometry,
 ): readonly [B: number, H: number] {
   const differ = (values: readonly number[]) => values.some((n) => n !== values[0]);
-  const ordersDiffer = 'start' in keyOrder ? differ(keyOrder.start) : keyOrder.each.length !== keys;
+  const ordersDiffer = keyOrder.start ? differ(keyOrder.start) : keyOrder.each.length !== keys;
   const perBatch = mask?.perBatch || mask?.start || ordersDiffer || differ(queryStart) || differ(lengths);
   return [perBatch ? batch : Math.min(1, batch), mask?.perHead ? heads : Math.min(1, heads)];
 }

@@ -203,7 +203,7 @@ describe('deberta', () => {
     const query = tf.zeros<tf.Rank.R4>([1, 2, 1, 2]);
     expect(() => position.tables!(query, [0, 1])).toThrow(/projections: 'layer' needs the layer/);
     const narrow = tf.variable(tf.zeros([3, 4]));
-    expect(() => position.tables!(query, [0, 1], { weight: () => narrow })).toThrow(
+    expect(() => position.tables!(query, [0, 1], { name: 'layer', weight: () => narrow })).toThrow(
       /the layer's query\/kernel must project embeddings to heads/,
     );
     expect(() => new MultiHeadAttention({ embedDim: 4, numHeads: 4, headDim: 2 }, { position })).toThrow(

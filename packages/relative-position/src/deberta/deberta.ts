@@ -39,7 +39,9 @@ export function deberta(options: DebertaConfig, parts: DebertaParts = {}): Train
   const described = { config, needs: { numHeads, headDim }, seed, shapes, parts: others };
   const method = trainedPosition(where, described, (own) => {
     const weightsOf = (layer?: LayerWeights): LayerWeights =>
-      config.projections === 'layer' ? weightsOfLayer(config, layer) : { weight: (name) => own.find(name) };
+      config.projections === 'layer'
+        ? weightsOfLayer(config, layer)
+        : { name: where, weight: (name) => own.find(name) };
     return {
       scale: 1 / Math.sqrt(headDim * (1 + terms.length)),
       tables(_query, distances, layer) {
