@@ -19,7 +19,7 @@ export interface LayerConfig extends OracleLayerConfig {
   readonly useBias?: boolean;
   readonly dropout?: number;
   readonly seed?: number;
-  readonly numMemoryKeyValues?: number;
+  readonly numMemoryKeyValues?: number | undefined;
   readonly learnedSinks?: boolean;
 }
 

@@ -10,12 +10,12 @@ import { type PositionOracle, placesOf, turned } from './position-checks/positio
 /** What the oracle needs of a config; sizes follow from the weights. */
 export interface OracleLayerConfig {
   readonly numHeads: number;
-  readonly numKeyValueHeads?: number;
-  readonly scale?: number;
-  readonly softcap?: number;
-  readonly addZeroAttention?: boolean;
-  readonly queryKeyNorm?: QueryKeyNorm;
-  readonly outputGate?: 'number' | 'head';
+  readonly numKeyValueHeads?: number | undefined;
+  readonly scale?: number | undefined;
+  readonly softcap?: number | undefined;
+  readonly addZeroAttention?: boolean | undefined;
+  readonly queryKeyNorm?: QueryKeyNorm | undefined;
+  readonly outputGate?: 'number' | 'head' | undefined;
 }
 
 export interface LayerOracleInputs extends Pick<OracleInputs, 'isVisible' | 'bias' | 'positions'> {

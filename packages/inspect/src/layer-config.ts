@@ -5,11 +5,11 @@ import { type AttentionSizes, attentionSizes, checkSizes, projectionShapes } fro
 /** The config of any variant with projected heads. */
 export interface LayerConfig extends AttentionConfig {
   /** Hkv, key/value heads that query heads share. Default: numHeads. */
-  readonly numKeyValueHeads?: number;
+  readonly numKeyValueHeads?: number | undefined;
   /** M learned keys and values behind those of the input. Default: 0. */
-  readonly numMemoryKeyValues?: number;
+  readonly numMemoryKeyValues?: number | undefined;
   /** One more key and value of zeros. Default: false. */
-  readonly addZeroAttention?: boolean;
+  readonly addZeroAttention?: boolean | undefined;
 }
 
 export interface LayerSizes extends AttentionSizes {

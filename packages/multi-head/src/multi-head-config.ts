@@ -4,9 +4,9 @@ import { type AttentionSizes, attentionSizes, checkSizes, projectionShapes } fro
 
 export interface MultiHeadConfig extends AttentionConfig {
   /** M learned keys and values behind those of the input, which every query sees: 1 is PyTorch's `bias_k`, `bias_v`. */
-  readonly numMemoryKeyValues?: number;
+  readonly numMemoryKeyValues?: number | undefined;
   /** One more key and value of zeros behind all others: PyTorch's `add_zero_attn`. */
-  readonly addZeroAttention?: boolean;
+  readonly addZeroAttention?: boolean | undefined;
 }
 
 /** The variant's name, for errors. */
