@@ -1,6 +1,12 @@
 // What describes a multi-head layer, and the variables that follow from it.
-import { type AttentionConfig, ConfigError, type VariableShapes } from '@polyhead/core';
-import { type AttentionSizes, attentionSizes, checkSizes, projectionShapes } from '@polyhead/core/layer';
+import type { AttentionConfig, VariableShapes } from '@polyhead/core';
+import {
+  type AttentionSizes,
+  attentionSizes,
+  checkFlag,
+  checkSizes,
+  projectionShapes,
+} from '@polyhead/core/layer';
 
 export interface MultiHeadConfig extends AttentionConfig {
   /** M learned keys and values behind those of the input, which every query sees: 1 is PyTorch's `bias_k`, `bias_v`. */
@@ -14,12 +20,11 @@ export const where = 'MultiHeadAttention';
 
 /** @throws ConfigError for options that cannot be; it names them */
 export function multiHeadSizes(config: MultiHeadConfig): AttentionSizes {
-  const { numMemoryKeyValues = 0, addZeroAttention = false } = config;
-  if (numMemoryKeyValues !== 0) checkSizes(where, { numMemoryKeyValues });
-  if (typeof addZeroAttention !== 'boolean') {
-    throw new ConfigError(where, 'addZeroAttention must be true or false', { addZeroAttention });
-  }
-  return attentionSizes(where, config, { options: ['numMemoryKeyValues', 'addZeroAttention'] });
+  const sizes = attentionSizes(where, config, { options: ['numMemoryKeyValues', 'addZeroAttention'] });
+  const { numMemoryKeyValues, addZeroAttention } = config;
+  checkFlag(where, 'addZeroAttention', addZeroAttention);
+  if (numMemoryKeyValues) checkSizes(where, { numMemoryKeyValues });
+  return sizes;
 }
 
 /**

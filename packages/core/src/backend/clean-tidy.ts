@@ -6,7 +6,8 @@ import { UnsupportedError } from '../contract/errors';
  * `tf.tidy`, which also leaves nothing on the tape of a gradient when `f` throws: what the operations before the error
  * saved for their own gradients would otherwise stay for ever.
  *
- * @throws UnsupportedError in place of tfjs's error for an operation that the backend lacks; what `f` throws otherwise
+ * @throws UnsupportedError in place of tfjs's error for an operation that the backend lacks, and for arrays that are too
+ *   large to be made; what `f` throws otherwise
  */
 export function cleanTidy<T extends tf.TensorContainer>(f: () => T): T {
   const { state } = tf.engine();
@@ -15,8 +16,14 @@ export function cleanTidy<T extends tf.TensorContainer>(f: () => T): T {
     return tf.tidy(f);
   } catch (error) {
     for (const { saved } of state.activeTape?.splice(recorded) ?? []) tf.dispose(saved);
-    throw explainMissingOp(error);
+    throw explained(error);
   }
+}
+
+/** What is thrown for arrays that JavaScript cannot make, and what tfjs throws, as an error that says what to do. */
+function explained(error: unknown): unknown {
+  if (!(error instanceof RangeError) || !/array|buffer/i.test(error.message)) return explainMissingOp(error);
+  return new UnsupportedError('memory', 'the tensors of a call must fit into memory', [error.message]);
 }
 
 /** What tfjs throws where a backend lacks an operation, as an error that says what to do; any other error as it is. */

@@ -65,7 +65,9 @@ function formatFact(fact: unknown): string {
 }
 
 function formatList(list: readonly unknown[]): string {
-  const shown = list.slice(0, 12).map((entry) => (Array.isArray(entry) ? formatList(entry) : String(entry)));
+  const shown = list
+    .slice(0, 12)
+    .map((entry) => (Array.isArray(entry) ? formatList(entry) : formatFact(entry)));
   return `[${shown.join(', ')}${list.length > shown.length ? `, … ${list.length} in all` : ''}]`;
 }
 

@@ -28,14 +28,24 @@ export function attend<const Returns extends ReturnName = never>(
   inputs: AttentionInputs,
   options: AttendOptions & { readonly returns?: readonly Returns[] | undefined } = {},
 ): AttendResult<Returns> {
-  checkKernel('attend', kernel);
+  return attendAs('attend', kernel, inputs, options) as AttendResult<Returns>;
+}
+
+/** `attend` under the name of another function, for errors. */
+export function attendAs(
+  where: string,
+  kernel: AttentionKernel,
+  inputs: AttentionInputs,
+  options: AttendOptions,
+): AttendResult {
+  checkKernel(where, kernel);
   return cleanTidy(() => {
-    const call = kernelCall('attend', inputs, options);
+    const call = kernelCall(where, inputs, options);
     const reasons = refusals(kernel, call);
     if (reasons.length > 0) {
       const rule = `${kernel.name} cannot run this call on backend "${tf.getBackend()}"`;
-      throw new UnsupportedError('attend', rule, reasons, { query: inputs.query });
+      throw new UnsupportedError(where, rule, reasons, { query: inputs.query });
     }
-    return checkResult(kernel, call, kernel.run(call)) as AttendResult<Returns>;
+    return checkResult(kernel, call, kernel.run(call));
   });
 }

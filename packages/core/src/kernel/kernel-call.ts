@@ -20,7 +20,7 @@ import { materialized } from './materialized';
  */
 export function kernelCall(where: string, inputs: AttentionInputs, options: AttendOptions): KernelCall {
   const sizes = checkInputs(where, inputs);
-  const known = checkOptions(where, options, sizes);
+  const known = checkOptions(where, options ?? {}, sizes);
   const { scale = 1 / Math.sqrt(sizes.D), mask, positions, queryStart, ...scoreOptions } = known;
   const taped = isTaped(where);
   const geometry = geometryOf(inputs, sizes, queryStart);

@@ -3,12 +3,13 @@ import * as tf from '@tensorflow/tfjs-core';
 import { cleanTidy } from '../backend/clean-tidy';
 import { checkTensor } from '../checks/check-tensor';
 import { composed } from '../composed/composed';
-import { ShapeError } from '../contract/errors';
+import { ConfigError, ShapeError } from '../contract/errors';
 import type { AttendOptions } from '../contract/kernel';
-import { attend } from './attend';
+import { attendAs } from './attend';
 
 const where = 'scaledDotProductAttention';
 
+/** What `scaledDotProductAttention` gives, with the rank of its inputs. */
 export type AttentionAndWeights<T extends tf.Tensor3D | tf.Tensor4D> = {
   readonly output: T; // [B, S, Dv], or [B, H, S, Dv]
   readonly weights: T; // [B, Sq, Skv], or [B, H, Sq, Skv]
@@ -31,6 +32,8 @@ export function scaledDotProductAttention<T extends tf.Tensor3D | tf.Tensor4D>(
   options: Omit<AttendOptions, 'returns'> = {},
 ): AttentionAndWeights<T> {
   if (!(query instanceof tf.Tensor)) throw new ShapeError(where, 'query must be a tensor', { query });
+  if (typeof (options ?? {}) !== 'object')
+    throw new ConfigError(where, 'options must be an object', { options });
   return cleanTidy(() => {
     const withHeads = (name: string, x: tf.Tensor): tf.Tensor4D => {
       if (query.rank === 4) return x as tf.Tensor4D;
@@ -42,7 +45,7 @@ export function scaledDotProductAttention<T extends tf.Tensor3D | tf.Tensor4D>(
       key: withHeads('key', key),
       value: withHeads('value', value),
     };
-    const { output, weights } = attend(composed(), inputs, { ...options, returns: ['weights'] });
+    const { output, weights } = attendAs(where, composed(), inputs, { ...options, returns: ['weights'] });
     const asGiven = (x: tf.Tensor4D) => (query.rank === 4 ? x : tf.squeeze(x, [1])) as T;
     return { output: asGiven(output), weights: asGiven(weights!) };
   });

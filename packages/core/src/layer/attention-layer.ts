@@ -61,7 +61,12 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
     parts: AttentionParts,
     private readonly description: VariantDescription,
   ) {
-    this.parts = normalizeOptions(variant, 'parts', parts, ['kernel', 'position', 'initializer', 'name']);
+    this.parts = normalizeOptions(variant, 'parts', parts ?? {}, [
+      'kernel',
+      'position',
+      'initializer',
+      'name',
+    ]);
     const { kernel, position, initializer, name } = this.parts;
     if (kernel) checkKernel(variant, kernel);
     if (position) checkPosition(variant, position, description.sizes);
@@ -131,7 +136,7 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
 
   /** The inputs of a call, with what is left out filled in, and its options. Key and value are absent where a sealed cache serves. */
   protected checked<Returns extends LayerReturn>(inputs: LayerInputs, call: LayerCall<Returns>) {
-    const options = checkLayerCall(this.variant, call);
+    const options = checkLayerCall(this.variant, call ?? {});
     return { ...checkLayerInputs(this.variant, inputs, this.description.sizes, options), options };
   }
 

@@ -1,5 +1,7 @@
 // Splitting an embedding into heads and back.
 import * as tf from '@tensorflow/tfjs-core';
+import { checkSizes } from '../checks/check-config';
+import { checkTensor } from '../checks/check-tensor';
 import { ShapeError } from '../contract/errors';
 
 /**
@@ -9,8 +11,10 @@ import { ShapeError } from '../contract/errors';
  * @returns [B, H, S, D]
  * @throws ShapeError where the width is not a multiple of the number of heads
  */
-export function splitHeads(x: tf.Tensor3D, numHeads: number): tf.Tensor4D {
-  const [B, S, width] = x.shape;
+export function splitHeads(x: tf.Tensor, numHeads: number): tf.Tensor4D {
+  checkTensor('splitHeads', 'x', x, ['[B, S, H * D]']);
+  checkSizes('splitHeads', { numHeads });
+  const [B, S, width] = x.shape as [number, number, number];
   if (width % numHeads !== 0) {
     throw new ShapeError('splitHeads', 'the width must be a multiple of the number of heads', {
       x,
@@ -25,20 +29,27 @@ export function splitHeads(x: tf.Tensor3D, numHeads: number): tf.Tensor4D {
  *
  * @param heads [B, H, S, D]
  * @returns [B, S, H * D]
+ * @throws ShapeError for another rank
  */
-export function mergeHeads(heads: tf.Tensor4D): tf.Tensor3D {
-  const [B, H, S, D] = heads.shape;
-  return tf.tidy(() => tf.reshape(swapped(heads), [B, S, H * D]));
+export function mergeHeads(heads: tf.Tensor): tf.Tensor3D {
+  checkTensor('mergeHeads', 'heads', heads, ['[B, H, S, D]']);
+  const [B, H, S, D] = heads.shape as Shape4;
+  return tf.tidy(() => tf.reshape(swapped(heads as tf.Tensor4D), [B, S, H * D]));
 }
 
 /**
  * The other layout of the field, [B, S, H, D], as [B, H, S, D].
  *
  * @param x [B, S, H, D]
+ * @returns [B, H, S, D]
+ * @throws ShapeError for another rank
  */
-export function fromSequenceMajor(x: tf.Tensor4D): tf.Tensor4D {
-  return swapped(x);
+export function fromSequenceMajor(x: tf.Tensor): tf.Tensor4D {
+  checkTensor('fromSequenceMajor', 'x', x, ['[B, S, H, D]']);
+  return swapped(x as tf.Tensor4D);
 }
+
+type Shape4 = [number, number, number, number];
 
 /** [A, B, C, D] as [A, C, B, D]. wasm cannot transpose what holds nothing. */
 function swapped(x: tf.Tensor4D): tf.Tensor4D {

@@ -1,6 +1,7 @@
 // The variables of a layer: named, initialized from a seed, read, set and disposed together.
 import * as tf from '@tensorflow/tfjs-core';
-import { ShapeError } from '../contract/errors';
+import { cleanTidy } from '../backend/clean-tidy';
+import { ConfigError, ShapeError } from '../contract/errors';
 import type { NamedVariable } from '../contract/layer';
 import { seedOf } from './seed';
 
@@ -23,8 +24,14 @@ export const glorotUniform: Initializer = (shape, seed) => {
   return tf.randomUniform([...shape], -limit, limit, 'float32', seed);
 };
 
-/** How many numbers the variables hold. */
+/**
+ * How many numbers the variables hold.
+ *
+ * @throws ConfigError for what is no object
+ */
 export function countParameters(shapes: VariableShapes): number {
+  if (typeof shapes !== 'object' || shapes === null)
+    throw new ConfigError('countParameters', 'shapes must be lists of sizes by name', { shapes });
   return Object.values(shapes).reduce((total, shape) => total + shape.reduce((size, n) => size * n, 1), 0);
 }
 
@@ -50,6 +57,7 @@ export class Weights {
     shapes: VariableShapes,
     { seed, name: prefix, initializer, starts = {} }: WeightOptions,
   ) {
+    checkCounts(layer, shapes);
     const wholeName = (name: string) => (prefix ? `${prefix}/${name}` : name);
     const start = (name: string, shape: readonly number[]) => {
       const whole = wholeName(name);
@@ -60,7 +68,7 @@ export class Weights {
       return [name, first] as const;
     };
     const made = new Map<string, tf.Variable>();
-    tf.tidy(() => {
+    cleanTidy(() => {
       const first = Object.entries(shapes).map(([name, shape]) => start(name, shape));
       for (const [name, numbers] of first) made.set(name, tf.variable(numbers));
     });
@@ -116,6 +124,15 @@ export class Weights {
 
   private get names(): readonly string[] {
     return [...this.byName.keys()];
+  }
+}
+
+/** @throws ConfigError for a variable that no backend could hold */
+function checkCounts(layer: string, shapes: VariableShapes): void {
+  for (const [name, shape] of Object.entries(shapes)) {
+    const count = shape.reduce((size, n) => size * n, 1);
+    if (count < 2 ** 31) continue;
+    throw new ConfigError(layer, 'a variable must have less than 2^31 numbers', { [name]: shape });
   }
 }
 
