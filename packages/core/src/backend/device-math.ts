@@ -1,5 +1,6 @@
 // Operations that some devices compute wrongly, computed so that each is right: `traits.ts` says which are wrong where.
 import * as tf from '@tensorflow/tfjs-core';
+import { constant } from './host-loop';
 import { backendTraits } from './traits';
 
 /** The sum of tensors of one shape. */
@@ -13,20 +14,21 @@ export function addAll<T extends tf.Tensor>(tensors: readonly T[]): T {
 export function zeroWhere(condition: tf.Tensor): tf.Tensor4D {
   // The logarithms of 1 and 0: `where` is ten times slower on wasm.
   if (backendTraits().exactLog) return tf.log(tf.cast(condition, 'float32')) as tf.Tensor4D;
-  return tf.where(tf.notEqual(condition, 0), 0, -Infinity) as tf.Tensor4D;
+  return tf.where(tf.notEqual(condition, 0), 0, constant(-Infinity)) as tf.Tensor4D;
 }
 
 /** The largest of each row's terms, of which only -Infinity counts: -Infinity for rows of nothing else, else finite. */
 export function largestOfRows(terms: tf.Tensor4D): tf.Tensor4D {
   if (backendTraits().exactMax) return tf.max(terms, 3, true);
-  return zeroWhere(tf.max(tf.cast(tf.notEqual(terms, -Infinity), 'float32'), 3, true));
+  return zeroWhere(tf.max(tf.cast(tf.notEqual(terms, constant(-Infinity)), 'float32'), 3, true));
 }
 
 /** Logits that the device can tell from each other and from -Infinity. */
 export function representable(logits: tf.Tensor4D): tf.Tensor4D {
   const { smallestLogit } = backendTraits();
   if (smallestLogit === -Infinity) return logits;
-  return tf.where(tf.equal(logits, -Infinity), -Infinity, tf.maximum(logits, smallestLogit)) as tf.Tensor4D;
+  const hidden = constant(-Infinity);
+  return tf.where(tf.equal(logits, hidden), hidden, tf.maximum(logits, smallestLogit)) as tf.Tensor4D;
 }
 
 // x - x³/3 + 2x⁵/15 - ...: within 1e-8 of tanh(x) / x where |x| < 1/4

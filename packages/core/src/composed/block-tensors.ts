@@ -1,13 +1,14 @@
 // Cuts the tensors of one block out of those of a call.
 import * as tf from '@tensorflow/tfjs-core';
+import { writeTensor } from '../backend/host-loop';
 import { fullAxis, sliceBox } from '../backend/slice-box';
-import { writeTensor } from '../backend/write-tensor';
 import type { Span } from '../contract/mask';
 import { dropoutKeeps, dropoutRow } from '../kernel/dropout';
 import { positionsOf } from '../kernel/token-positions';
 import { blockTables, type PairIndices, pairIndices } from './block-tables';
 import type { Block } from './blocks';
 import type { BlockTensors } from './formula';
+import { visiblePairs } from './non-finite';
 import type { Prepared } from './prepare';
 import { hasSinkKey, type ScoreBias, scoreBias } from './score-bias';
 
@@ -26,6 +27,7 @@ export function sharedByHeads(call: Prepared, block: Block): SharedByHeads {
 export function blockTensors(call: Prepared, block: Block, shared: SharedByHeads): BlockTensors {
   const { terms, sinkKey, indices } = shared;
   const { batch, heads, rows, keys } = block;
+  const added = terms && sliceBox(terms, [fullAxis(terms, 0), heads, fullAxis(terms, 2), fullAxis(terms, 3)]);
   const ofKeys = (x: tf.Tensor4D) => {
     const cut = sliceBox(x, [batch, keyValueHeads(call, heads), keys, fullAxis(x, 3)]);
     return sinkKey ? withZeroRow(cut) : cut;
@@ -36,16 +38,21 @@ export function blockTensors(call: Prepared, block: Block, shared: SharedByHeads
     value: ofKeys(call.value),
     softcap: call.softcap,
     tables: blockTables(call, block, indices),
-    ...(terms && {
-      added: sliceBox(terms, [fullAxis(terms, 0), heads, fullAxis(terms, 2), fullAxis(terms, 3)]),
-    }),
+    ...(added && { added }),
     ...(call.dropout && { keep: dropoutFactors(call, block, sinkKey) }),
+    ...(call.needsCare && { visible: visiblePairs(shapeOfPairs(block, sinkKey), added) }),
   };
 }
 
 /** Query head h reads key/value head floor(h / G). */
 export function keyValueHeads({ sizes: { Hq, Hkv } }: Prepared, [from, to]: Span): Span {
   return [(from * Hkv) / Hq, (to * Hkv) / Hq];
+}
+
+/** [b, hq, rows, keys], the sink key among them. */
+function shapeOfPairs({ batch, heads, rows, keys }: Block, sinkKey: boolean): tf.ShapeMap['R4'] {
+  const [b, hq, rowCount, keyCount] = [batch, heads, rows, keys].map(([from, to]) => to - from);
+  return [b!, hq!, rowCount!, keyCount! + (sinkKey ? 1 : 0)];
 }
 
 function withZeroRow(x: tf.Tensor4D): tf.Tensor4D {
@@ -57,8 +64,8 @@ function withZeroRow(x: tf.Tensor4D): tf.Tensor4D {
 function dropoutFactors({ dropout, order, sizes }: Prepared, block: Block, sinkKey: boolean): tf.Tensor4D {
   const { rate, seed } = dropout!;
   const { batch, heads, rows, keys } = block;
-  const keyCount = keys[1] - keys[0] + (sinkKey ? 1 : 0);
-  const shape: tf.ShapeMap['R4'] = [batch[1] - batch[0], heads[1] - heads[0], rows[1] - rows[0], keyCount];
+  const shape = shapeOfPairs(block, sinkKey);
+  const keyCount = shape[3];
   return writeTensor<tf.Rank.R4>(shape, (factors) => {
     factors.fill(1);
     let at = 0;

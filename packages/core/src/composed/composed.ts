@@ -28,11 +28,13 @@ const kernel: AttentionKernel = {
           saved: undefined,
         };
       },
-      backward: (again, tensors, { gradient: { logSumExp, ...others } }) =>
-        backward(prepare(again, tensors), {
+      backward(again, tensors, { gradient: { logSumExp, ...others } }) {
+        const gradients = {
           ...others,
           ...(logSumExp && { logSumExp: tf.expandDims<tf.Tensor4D>(logSumExp, 3) }),
-        }),
+        };
+        return backward(prepare(again, tensors, gradients), gradients);
+      },
     }),
 };
 

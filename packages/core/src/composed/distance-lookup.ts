@@ -1,8 +1,7 @@
 // Rows of a table found by the distance of a pair, and the way back: never a tensor of rows x keys x D.
 import * as tf from '@tensorflow/tfjs-core';
+import { computeOnHost } from '../backend/host-loop';
 import { backendTraits } from '../backend/traits';
-import { floatsOnHeap, hasWasmHeap } from '../backend/wasm-heap';
-import { writeTensor } from '../backend/write-tensor';
 import { accumulateOnDevice, lookupOnDevice } from './device-lookup';
 import type { Along, PairIndex } from './pair-index';
 
@@ -16,11 +15,11 @@ import type { Along, PairIndex } from './pair-index';
 export function lookup(x: tf.Tensor4D, index: PairIndex, along: Along): tf.Tensor4D {
   const pairs: Shape4 = [Math.max(x.shape[0], index.batch), x.shape[1], index.rows, index.columns];
   if (!backendTraits().synchronousRead) return tf.tidy(() => lookupOnDevice(x, index, along));
-  return onHost(x, pairs, (from, to) => {
+  return computeOnHost<tf.Rank.R4>([x], pairs, ([from], to) => {
     eachRow(pairs, index, { along, entries: x.shape[0] }, ({ pair, cell, perKey, perRow, at }) => {
       for (let j = 0; j < index.columns; j++) {
         const row = index.at[at + j]!;
-        if (row < index.size) to[pair + j] = from[cell + j * perKey + row * perRow]!;
+        if (row < index.size) to[pair + j] = from![cell + j * perKey + row * perRow]!;
       }
     });
   });
@@ -42,12 +41,12 @@ export function accumulate(y: tf.Tensor4D, index: PairIndex, along: Along): tf.T
   } as const;
   const shape = [...layouts[along]] as Shape4;
   if (!backendTraits().synchronousRead) return tf.tidy(() => accumulateOnDevice(y, index, along));
-  return onHost(y, shape, (from, to) => {
+  return computeOnHost<tf.Rank.R4>([y], shape, ([from], to) => {
     const sums = new Float64Array(to.length); // a far row of a clipped table sums most of a sequence
     eachRow(y.shape, index, { along, entries: b }, ({ pair, cell, perKey, perRow, at }) => {
       for (let j = 0; j < columns; j++) {
         const row = index.at[at + j]!;
-        if (row < size) sums[cell + j * perKey + row * perRow]! += from[pair + j]!;
+        if (row < size) sums[cell + j * perKey + row * perRow]! += from![pair + j]!;
       }
     });
     to.set(sums);
@@ -86,18 +85,4 @@ function strides({ rows, columns, size }: PairIndex, along: Along) {
   if (along === 'query') return { perHead: rows * size, perQuery: size, perKey: 0, perRow: 1 };
   if (along === 'key') return { perHead: size * columns, perQuery: 0, perKey: 1, perRow: columns };
   return { perHead: size, perQuery: 0, perKey: 0, perRow: 1 };
-}
-
-/** A tensor whose numbers a loop makes of those of x; they are 0 before it. */
-function onHost(
-  x: tf.Tensor4D,
-  shape: Shape4,
-  write: (from: Float32Array, to: Float32Array) => void,
-): tf.Tensor4D {
-  if (!hasWasmHeap()) {
-    const from = x.dataSync() as Float32Array;
-    return writeTensor<tf.Rank.R4>(shape, (to) => write(from, to));
-  }
-  floatsOnHeap(x); // moves it here, if need be, before there is room for the result
-  return writeTensor<tf.Rank.R4>(shape, (to) => write(floatsOnHeap(x), to.fill(0)));
 }

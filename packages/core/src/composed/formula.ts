@@ -3,8 +3,10 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { preciseTanh, zeroWhere } from '../backend/device-math';
 import { timesOverKeys, timesTransposed, transposedTimes } from '../backend/multiply';
+import { addNonFiniteTable, addNonFiniteValues, finitePart, isUsed, zeroHidden } from './non-finite';
 import {
   type BlockTables,
+  finiteTables,
   tableOutput,
   tableOutputGradient,
   tableProducts,
@@ -19,6 +21,7 @@ export interface BlockTensors {
   readonly softcap: number; // 0: off
   readonly added?: tf.Tensor4D; // broadcasts to [b, hq, rows, keys]
   readonly keep?: tf.Tensor4D; // [b, hq, rows, keys]: 0, or 1 / (1 - rate)
+  readonly visible?: tf.Tensor4D; // [b, hq, rows, keys]: 1 or 0; only where numbers may be not finite
   readonly tables: BlockTables;
 }
 
@@ -29,18 +32,24 @@ export interface BlockWeights {
   readonly kept: tf.Tensor4D; // [b, hq, rows, keys], after dropout
 }
 
-export function attentionWeights({ query, key, softcap, added, keep, tables }: BlockTensors): BlockWeights {
-  const products = sum(timesTransposed(query, key), tableProducts(tables, query, key)); // [b, hq, rows, keys]
+export function attentionWeights(x: BlockTensors): BlockWeights {
+  const { query, key, softcap, added, keep, visible, tables } = x;
+  const pairs = sum(timesTransposed(query, key), tableProducts(tables, query, key)); // [b, hq, rows, keys]
+  const products = zeroHidden(pairs, visible);
   const capped: tf.Tensor4D = softcap ? tf.mul(preciseTanh(tf.div(products, softcap)), softcap) : products;
   const scores: tf.Tensor4D = added ? tf.add(capped, added) : capped;
-  const weights: tf.Tensor4D = tf.softmax(scores);
+  const weights = zeroHidden(tf.softmax(scores), visible);
   const kept: tf.Tensor4D = keep ? tf.mul(weights, keep) : weights;
   return { capped, scores, weights, kept };
 }
 
 /** [b, hq, rows, Dv] */
-export function attentionOutput({ kept }: BlockWeights, { value, tables }: BlockTensors): tf.Tensor4D {
-  return sum(timesOverKeys(kept, value), tables.values ? [tableOutput(tables.values, kept)] : []);
+export function attentionOutput({ kept }: BlockWeights, x: BlockTensors): tf.Tensor4D {
+  const { value, tables } = finiteParts(x);
+  const output = sum(timesOverKeys(kept, value), tables.values ? [tableOutput(tables.values, kept)] : []);
+  if (!x.visible) return output;
+  const ofValues = addNonFiniteValues(output, x.value, x.visible);
+  return x.tables.values ? addNonFiniteTable(ofValues, x.tables.values, x.visible) : ofValues;
 }
 
 /**
@@ -63,11 +72,15 @@ export interface ResultGradients {
 }
 
 /** From the gradients of the results to those of the inputs; `query` is that of the scaled query. */
-export function attentionGradient(x: BlockTensors, d: ResultGradients) {
+export function attentionGradient(tensors: BlockTensors, d: ResultGradients) {
+  const x = tensors.visible
+    ? { ...tensors, visible: tf.mul<tf.Tensor4D>(tensors.visible, tf.cast(isUsed(d), 'float32')) }
+    : tensors;
   const { capped, weights, kept } = weightsAgain(x);
   const value = transposedTimes(kept, d.output, x.value.shape[1]); // [b, hkv, keys, Dv]
   const throughTable = x.tables.values && tableOutputGradient(x.tables.values, kept, d.output);
-  const throughOutput = sum(timesTransposed(d.output, x.value), throughTable ? [throughTable.kept] : []);
+  const ofPairs = sum(timesTransposed(d.output, x.value), throughTable ? [throughTable.kept] : []);
+  const throughOutput = zeroHidden(ofPairs, x.visible);
   const throughKept: tf.Tensor4D = x.keep ? tf.mul(throughOutput, x.keep) : throughOutput;
   const dWeights: tf.Tensor4D = d.weights ? tf.add(throughKept, d.weights) : throughKept; // [b, hq, rows, keys]
   // The derivative of softmax is diag(w) - w w^T, that of log-sum-exp is w.
@@ -76,9 +89,10 @@ export function attentionGradient(x: BlockTensors, d: ResultGradients) {
   const scores: tf.Tensor4D = tf.mul(weights, centered);
   const slope = x.softcap ? tf.sub(1, tf.square(tf.div(capped!, x.softcap))) : undefined; // of c tanh(s / c)
   const products: tf.Tensor4D = slope ? tf.mul(scores, slope) : scores;
-  const ofTables = tableProductsGradient(x.tables, x, products);
-  const query = sum(timesOverKeys(products, x.key), ofTables.query ? [ofTables.query] : []); // [b, hq, rows, D]
-  const ofProducts = transposedTimes(products, x.query, x.key.shape[1]);
+  const y = finiteParts(x);
+  const ofTables = tableProductsGradient(y.tables, y, products);
+  const query = sum(timesOverKeys(products, y.key), ofTables.query ? [ofTables.query] : []); // [b, hq, rows, D]
+  const ofProducts = transposedTimes(products, y.query, y.key.shape[1]);
   const key = sum(ofProducts, ofTables.key ? [ofTables.key] : []); // [b, hkv, keys, D]
   const { keys, keysQuery, queries } = ofTables;
   return { query, key, value, scores, tables: { keys, keysQuery, queries, values: throughTable?.values } };
@@ -90,6 +104,19 @@ function weightsAgain(x: BlockTensors): { weights: tf.Tensor4D; kept: tf.Tensor4
     const { capped, weights, kept } = attentionWeights(x);
     return x.softcap ? { weights, kept, capped } : { weights, kept };
   });
+}
+
+/** The tensors as factors of what is 0 at hidden pairs; the same where all numbers are finite. */
+function finiteParts(x: BlockTensors): BlockTensors {
+  if (!x.visible) return x;
+  const { query, key, value, tables } = x;
+  return {
+    ...x,
+    query: finitePart(query),
+    key: finitePart(key),
+    value: finitePart(value),
+    tables: finiteTables(tables),
+  };
 }
 
 function sum(first: tf.Tensor4D, others: readonly tf.Tensor4D[]): tf.Tensor4D {

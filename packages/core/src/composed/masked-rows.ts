@@ -1,11 +1,11 @@
 // Rows that take no part in a call may hold anything, NaN and Infinity too: padding, free slots of a cache. Since
 // 0 * NaN is NaN, a weight of 0 does not keep them out of a product; they are replaced by zeros before it.
 import * as tf from '@tensorflow/tfjs-core';
-import { allBounded } from '../backend/all-finite';
-import { writeTensor } from '../backend/write-tensor';
+import { constant, writeTensor } from '../backend/host-loop';
 import type { MaskPlan } from '../contract/mask';
 
-interface Heads {
+/** Rows of a call. */
+export interface Heads {
   readonly query: tf.Tensor4D; // [B, Hq, Sq, D]
   readonly key: tf.Tensor4D; // [B, Hkv, Skv, D]
   readonly value: tf.Tensor4D; // [B, Hkv, Skv, Dv]
@@ -13,36 +13,46 @@ interface Heads {
 }
 
 /**
- * The same heads with zeros in place of keys and values that no query of theirs sees, and of queries that see nothing.
- * Untouched where no such row can do harm.
- *
- * @param biases those that may hide a pair by -Infinity; asked for only where they are needed
+ * The same heads with zeros in place of keys and values that no query of theirs sees, and of queries that see nothing
+ * or that the loss does not use.
  */
 export function withoutMaskedRows(
   { query, key, value, keyTableQuery }: Heads,
-  { plan, biases }: { readonly plan: MaskPlan; readonly biases: () => readonly tf.Tensor4D[] },
+  { plan, biases, used }: MaskedBy,
 ): Heads {
-  const heads = { query, key, value, ...(keyTableQuery && { keyTableQuery }) };
-  if (key.size === 0 || query.size === 0 || Object.values(heads).every(allBounded)) return heads;
   return tf.tidy(() => {
-    const hiding = biases();
-    const inUse =
-      plan.dense.length + hiding.length === 0
-        ? rowsOfSpans(plan, key.shape)
-        : rowsOfPairs(visiblePairs(plan, key.shape[2], hiding), key.shape[1]);
+    const inUse = rowsInUse(key, plan, biases);
+    const zeroQueries = (x: tf.Tensor4D) => {
+      const seeing = key.size === 0 ? tf.zerosLike(x) : zeroUnless(inUse.queries, x);
+      return zeroUnless(used, seeing);
+    };
     return {
-      query: zeroUnless(inUse.queries, query),
+      query: zeroQueries(query),
       key: zeroUnless(inUse.keys, key),
       value: zeroUnless(inUse.keys, value),
-      ...(keyTableQuery && { keyTableQuery: zeroUnless(inUse.queries, keyTableQuery) }),
+      ...(keyTableQuery && { keyTableQuery: zeroQueries(keyTableQuery) }),
     };
   });
+}
+
+interface MaskedBy {
+  readonly plan: MaskPlan;
+  /** Those that may hide a pair by -Infinity. */
+  readonly biases: readonly tf.Tensor4D[];
+  /** In the backward pass: queries whose results the loss uses, [B, Hq, Sq, 1]. */
+  readonly used?: tf.Tensor | undefined;
 }
 
 /** Queries that see a key, [1 | B, 1 | Hq, Sq, 1], and keys that are seen, [1 | B, 1 | Hkv, Skv, 1]; absent: all. */
 interface RowsInUse {
   readonly queries?: tf.Tensor | undefined;
   readonly keys?: tf.Tensor | undefined;
+}
+
+function rowsInUse(key: tf.Tensor4D, plan: MaskPlan, biases: readonly tf.Tensor4D[]): RowsInUse {
+  if (key.size === 0) return {};
+  if (plan.dense.length + biases.length === 0) return rowsOfSpans(plan, key.shape);
+  return rowsOfPairs(visiblePairs(plan, key.shape[2], biases), key.shape[1]);
 }
 
 function rowsOfSpans(
@@ -79,7 +89,7 @@ function visiblePairs(plan: MaskPlan, Skv: number, biases: readonly tf.Tensor4D[
   const masks: tf.Tensor[] = [
     pairsOfSpans(plan, Skv),
     ...plan.dense.map((mask) => tf.cast(isTrue(mask), 'float32')),
-    ...biases.map((bias) => tf.cast(tf.notEqual(bias, -Infinity), 'float32')),
+    ...biases.map((bias) => tf.cast(tf.notEqual(bias, constant(-Infinity)), 'float32')),
   ];
   return masks.reduce((all, mask) => tf.mul(all, mask)) as tf.Tensor4D;
 }

@@ -1,7 +1,7 @@
-// The tensors of a call as the blocks use them: scaled, masks as numbers to add, and rows that nobody sees made zero.
+// The tensors of a call as the blocks use them: heads scaled, masks as numbers to add, tables of rank 4.
 import * as tf from '@tensorflow/tfjs-core';
-import { allFinite } from '../backend/all-finite';
 import { zeroWhere } from '../backend/device-math';
+import { allFinite } from '../backend/finite';
 import type { CallSizes, KernelCall } from '../contract/kernel';
 import type { MaskPlan } from '../contract/mask';
 import type { Positions } from '../contract/position';
@@ -9,8 +9,10 @@ import type { CallTensors } from '../kernel/call-tensors';
 import { materialized } from '../kernel/materialized';
 import type { PreparedTable, PreparedTables } from './block-tables';
 import { lookup } from './distance-lookup';
-import { isTrue, withoutMaskedRows } from './masked-rows';
+import type { ResultGradients } from './formula';
+import { isTrue } from './masked-rows';
 import { pairIndex } from './pair-index';
+import { type PreparedHeads, prepareHeads } from './prepare-heads';
 
 /** The tensors of a call, stored keys and values among them. */
 export interface Differentiable extends CallTensors {
@@ -18,14 +20,11 @@ export interface Differentiable extends CallTensors {
   readonly value: tf.Tensor4D; // [B, Hkv, Skv, Dv]
 }
 
-export interface Prepared {
+export interface Prepared extends PreparedHeads {
   readonly sizes: CallSizes;
   readonly plan: MaskPlan;
   readonly order: Positions;
   readonly scale: number;
-  readonly query: tf.Tensor4D; // times scale
-  readonly key: tf.Tensor4D;
-  readonly value: tf.Tensor4D;
   readonly bias?: tf.Tensor4D;
   readonly biasIsFinite: boolean; // known to be, tables included; then it hides no pair
   readonly dense: readonly tf.Tensor4D[]; // 0 where visible, -Infinity where hidden
@@ -36,25 +35,26 @@ export interface Prepared {
   readonly tables?: PreparedTables;
 }
 
-export function prepare(call: KernelCall, tensors: CallTensors): Prepared {
+/** @param gradients of the results, in the backward pass */
+export function prepare(call: KernelCall, tensors: CallTensors, gradients?: ResultGradients): Prepared {
   const { plan, order, scale, softcap = 0, dropout, sizes } = call;
   const { stored } = call.inputs;
   const inputs = { ...tensors, ...(stored && materialized('attend', stored)) } as Differentiable;
   const { bias, sinkLogits } = inputs;
   const biasIsFinite = isKnownFinite(inputs);
-  const { query, key, value, keyTableQuery } = withoutMaskedRows(inputs, {
-    plan,
-    biases: () => (biasIsFinite ? [] : allBiases(call, inputs, sizes)),
+  const heads = prepareHeads(call, inputs, {
+    sizes,
+    hidingBiases: () => allBiases(call, inputs, sizes),
+    biasIsFinite,
+    gradients,
   });
-  const tables = preparedTables(call, { ...inputs, ...(keyTableQuery && { keyTableQuery }) }, sizes);
+  const tables = preparedTables(call, { ...inputs, ...heads }, sizes);
   return {
     sizes,
     plan,
     order,
     scale,
-    query: tf.mul(query, scale),
-    key,
-    value,
+    ...heads,
     biasIsFinite,
     dense: plan.dense.map((mask) => zeroWhere(isTrue(mask))),
     sinkIsFinite: sinkLogits !== undefined && allFinite(sinkLogits),
@@ -107,7 +107,7 @@ function preparedTables(
       },
     }),
     ...(keyTable && {
-      keys: { ...of('keys', keyTable), ...(keyTableQuery && { query: tf.mul(keyTableQuery, scale) }) },
+      keys: { ...of('keys', keyTable), ...(keyTableQuery && { query: keyTableQuery }) },
     }),
     ...(queryTable && { queries: of('queries', perHead(queryTable), scale) }),
     ...(valueTable && { values: of('values', valueTable) }),

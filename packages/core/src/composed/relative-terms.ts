@@ -4,6 +4,7 @@
 import type * as tf from '@tensorflow/tfjs-core';
 import { times, timesTransposed, transposedTimes } from '../backend/multiply';
 import { accumulate, lookup } from './distance-lookup';
+import { finitePart } from './non-finite';
 import type { PairIndex } from './pair-index';
 
 /** A table of a block, and the row of each pair in it. */
@@ -16,6 +17,16 @@ export interface BlockTables {
   readonly keys?: BlockTable & { readonly query?: tf.Tensor4D }; // a query of its own: [b, hq, rows, D], times scale
   readonly queries?: BlockTable; // times scale; one table for each head: [b, hq, R, D]
   readonly values?: BlockTable;
+}
+
+/** The tables with 0 in place of NaN and Infinity. */
+export function finiteTables({ keys, queries, values }: BlockTables): BlockTables {
+  const finite = <T extends BlockTable>(table: T): T => ({ ...table, table: finitePart(table.table) });
+  return {
+    ...(keys && { keys: { ...finite(keys), ...(keys.query && { query: finitePart(keys.query) }) } }),
+    ...(queries && { queries: finite(queries) }),
+    ...(values && { values: finite(values) }),
+  };
 }
 
 /** What tables add to the products of queries and keys: [b, hq, rows, keys]. */

@@ -4,8 +4,8 @@
 // -Infinity, it stands in for rows that see nothing, which would be 0 / 0: its logit is 0 there and -Infinity elsewhere.
 import * as tf from '@tensorflow/tfjs-core';
 import { largestOfRows, representable, zeroWhere } from '../backend/device-math';
+import { constant, writeTensor } from '../backend/host-loop';
 import { fullAxis, sliceBox } from '../backend/slice-box';
-import { writeTensor } from '../backend/write-tensor';
 import type { MaskPlan } from '../contract/mask';
 import { eachRowOfPlan } from '../masks/mask-plan';
 import type { PairIndices } from './block-tables';
@@ -91,7 +91,7 @@ function biasOf(
   const total = sum([bias && cut(bias, block), ofDistance]); // [1 | b, 1 | Hq, 1 | rows, 1 | keys]
   const biases = total && representable(total);
   if (!biases || !hidden || biasIsFinite) return biases;
-  return tf.where(tf.equal(hidden, 0), biases, tf.fill([1, 1, 1, 1], -Infinity));
+  return tf.where<tf.Tensor4D>(tf.equal(hidden, 0), biases, constant(-Infinity) as tf.Tensor4D);
 }
 
 /** 1 for rows whose every key, and the sink, is hidden; else 0. */
@@ -102,7 +102,7 @@ function rowsWithoutLogit(
 ): tf.Tensor4D {
   const none = tf.fill<tf.Rank.R4>([1, 1, 1, 1], keyCount === 0 ? -Infinity : 0);
   const largest = terms ? largestOfRows(terms) : none;
-  return tf.cast(tf.equal(sink ? tf.maximum(largest, sink) : largest, -Infinity), 'float32');
+  return tf.cast(tf.equal(sink ? tf.maximum(largest, sink) : largest, constant(-Infinity)), 'float32');
 }
 
 function withColumn(terms: tf.Tensor4D | undefined, column: tf.Tensor4D, keyCount: number): tf.Tensor4D {
