@@ -18,9 +18,10 @@ export function checkRate(where: string, name: string, rate: number): void {
   checkNumber(where, name, rate, [(r) => r >= 0 && r < 1, 'at least 0 and below 1']);
 }
 
-/** @throws ConfigError unless it is 0, which switches it off, or above */
+/** @throws ConfigError unless it is 0, which switches it off, or above, and float32 holds it as such */
 export function checkSoftcap(where: string, softcap: number): void {
-  checkNumber(where, 'softcap', softcap, [(c) => c >= 0, 'above 0, or 0 to switch it off']);
+  const holds = (c: number) => c === 0 || (Math.fround(c) > 0 && Math.fround(c) < Infinity);
+  checkNumber(where, 'softcap', softcap, [holds, 'above 0 in float32, or 0 to switch it off']);
 }
 
 /** @throws ConfigError unless each is a whole number above 0, and below 2^30: no tensor could be larger */

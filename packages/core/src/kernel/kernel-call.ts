@@ -29,7 +29,7 @@ export function kernelCall(where: string, inputs: AttentionInputs, options: Atte
     ...(scoreOptions as Pick<KernelCall, keyof ScoreOptions>), // whose ranks were checked
     inputs: readable(where, inputs, taped),
     sizes,
-    scale,
+    scale: Math.fround(scale), // the same number in every kernel
     plan: planOfCall(geometry, mask, inputs.stored),
     positions: positions ?? { query: order.query, key: inputs.stored?.positions ?? order.key },
     order,
