@@ -1,5 +1,7 @@
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { CountReporter } from './scripts/count-reporter';
 import { deviceNames, deviceProjects } from './scripts/devices/projects';
 import { documentExamples } from './scripts/document-examples';
 import { testedBackends } from './scripts/tested-backends';
@@ -14,9 +16,10 @@ export default defineConfig({
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
     isolate: false,
+    maxWorkers: Math.max(2, availableParallelism() - 1), // the default leaves one of two processors idle
     testTimeout: 30_000, // machines are shared
     globalSetup: [here('./vitest.compile.ts')],
-    reporters: ['default', here('./scripts/count-reporter.ts')],
+    reporters: ['default', new CountReporter()],
     projects: [
       ...backends
         .filter((backend) => !deviceNames.includes(backend))
@@ -34,7 +37,7 @@ export default defineConfig({
         extends: true as const,
         test: {
           name: 'scripts',
-          include: ['scripts/{.,backends,tensorflow}/*.test.ts'],
+          include: ['scripts/*.test.ts', 'scripts/{backends,tensorflow}/*.test.ts'],
         },
       },
     ],

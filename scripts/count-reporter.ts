@@ -35,7 +35,7 @@ class Count {
   }
 }
 
-export default class CountReporter implements Reporter {
+export class CountReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
     const projects = new Map<string, Count>();
     for (const module of modules) {

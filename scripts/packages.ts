@@ -29,3 +29,9 @@ function filesOf(folder: string): string[] {
     return filesOf(join(folder, entry.name)).map((file) => `${entry.name}/${file}`);
   });
 }
+
+/** The source files that are the doors of a package, from the root. */
+export function doorsOf({ path, manifest }: Package): string[] {
+  const doors = Object.values(manifest.exports ?? {}) as { readonly '@polyhead/source'?: string }[];
+  return doors.flatMap((door) => (door['@polyhead/source'] ? join(path, door['@polyhead/source']) : []));
+}

@@ -102,6 +102,7 @@ function inChromium(names: readonly string[], page: 'isolated' | 'plain'): TestP
       include: names.flatMap((name) => testsOf(devices[name]!)), // what is bundled ahead
       setupFiles: [here('./setup-page.ts')],
       fileParallelism: false,
+      sequence: { groupOrder: 1 }, // the pages, which run side by side, come when Node is done
       browser: {
         enabled: true,
         headless: true,

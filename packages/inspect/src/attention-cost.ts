@@ -5,6 +5,7 @@ import { bitsOf, type CacheStorage, cacheBytes, storageBits } from './cache-byte
 import { cacheShape, type LayerConfig, type LayerSizes, layerSizes, layerVariables } from './layer-config';
 import { keysThatExist, type PairsCall, pairsOptions, visiblePairs } from './visible-pairs';
 
+/** A call to be counted. */
 export interface CostCall extends PairsCall {
   /** Those of `keys` that a cache holds already, which are not projected again. Default: 0. */
   readonly cachedKeys?: number;
@@ -20,14 +21,17 @@ export interface Flops {
   readonly scores: number;
   /** Weights times values, over visible pairs. */
   readonly mixing: number;
+  /** The sum of these. */
   readonly total: number;
 }
 
+/** What one call of one layer costs. */
 export interface AttentionCost {
   /** Numbers learned: projections, biases, memory keys and values; not the tables of a position method. */
   readonly parameters: number;
   /** Visible pairs of query and key, over batch and heads, those with memory keys included. */
   readonly pairs: number;
+  /** Of a call, and of the gradients of all inputs and variables, which come on top. */
   readonly flops: { readonly forward: Flops; readonly backward: Flops };
   /** Bytes that go through memory in the forward pass. */
   readonly bytesMoved: number;

@@ -5,14 +5,16 @@ import { checkNumber, normalizeOptions } from '@polyhead/core/layer';
 /** Bits a stored number takes. */
 export const storageBits = { float32: 32, float16: 16, int8: 8, int4: 4 } as const;
 
+/** How a cache stores a number. */
 export type CacheStorage = keyof typeof storageBits;
 
+/** How much a cache keeps. */
 export interface CacheExtent {
   /** Tokens kept, in each batch entry. */
   readonly tokens: number;
   /** Layers with a cache of this shape. Default: 1. */
   readonly layers?: number;
-  /** Default: float32. */
+  /** How each number is stored. Default: float32. */
   readonly storage?: CacheStorage;
 }
 

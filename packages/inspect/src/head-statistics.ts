@@ -22,9 +22,11 @@ export interface HeadStatistics {
   readonly next: number;
   /** The key with most weight over all rows, and its share. */
   readonly strongestColumn: { readonly key: number; readonly share: number };
+  /** What the head does, by name. */
   readonly pattern: HeadPattern;
 }
 
+/** Where the queries stand. */
 export interface StatisticsOptions {
   /** Token order of the first query, as in a layer's call. Default: the last query stands at the last key. */
   readonly queryStart?: number;

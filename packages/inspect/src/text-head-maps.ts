@@ -12,6 +12,7 @@ import {
 import { type Beside, checkBeside } from './row-values';
 import { narrowLetters } from './token-label';
 
+/** What is drawn beside the weights, and how wide. */
 export interface TextMapOptions extends MapTokens {
   /** Columns of the terminal or page. */
   readonly width: number;
@@ -21,7 +22,9 @@ export interface TextMapOptions extends MapTokens {
   readonly beside?: Beside;
 }
 
+/** Maps as lines of text. */
 export interface TextMaps {
+  /** To be printed one below the other. */
   readonly lines: readonly string[];
   /** Tokens drawn on each axis: the first ones, where the width does not hold all, and at most 40. */
   readonly drawn: { readonly queries: number; readonly keys: number };

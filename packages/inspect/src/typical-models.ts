@@ -2,7 +2,9 @@
 import type { CacheShape } from '@polyhead/core';
 import { cacheShape, type LayerConfig } from './layer-config';
 
+/** The attention of a well-known model. */
 export interface TypicalModel {
+  /** As its paper or its files call it: `BERT-base`. */
   readonly name: string;
   /** Attention layers, all alike. */
   readonly layers: number;
