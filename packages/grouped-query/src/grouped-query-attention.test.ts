@@ -1,4 +1,4 @@
-import { causal, countParameters } from '@polyhead/core';
+import { ConfigError, causal, countParameters, isAttentionError } from '@polyhead/core';
 import { MultiHeadAttention } from '@polyhead/multi-head';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
@@ -177,5 +177,40 @@ describe('fromMultiHead', () => {
     );
     fromMultiHead(weights, { numHeads: 6, numKeyValueHeads: 2 });
     expect(tf.memory().numTensors).toBe(before + 1);
+  });
+
+  it.each<[unknown, unknown]>([
+    ['2', 1],
+    [2, '1'],
+    [true, true],
+    [2, 0.5],
+    [0.5, 0.5],
+    [0, 0],
+    [2, -1],
+    [NaN, 1],
+    [4, null],
+    [undefined, 2],
+  ])('refuses %j heads to %j', (numHeads, numKeyValueHeads) => {
+    const weights = { 'key/kernel': tf.ones([2, 4]) };
+    expect(() => fromMultiHead(weights, { numHeads, numKeyValueHeads } as never)).toThrow(ConfigError);
+  });
+
+  it.each<[unknown, unknown]>([
+    [{ 'key/kernel': tf.ones([2, 4]) }, undefined],
+    [{ 'key/kernel': tf.ones([2, 4]) }, null],
+    [{ 'key/kernel': tf.ones([2, 4]) }, { numHeads: 2, numKeyValueHeads: 1, heads: 1 }],
+    [{ 'key/kernel': tf.scalar(1) }, { numHeads: 2, numKeyValueHeads: 1 }],
+    [{ 'key/kernel': null }, { numHeads: 2, numKeyValueHeads: 1 }],
+    [{}, { numHeads: 2, numKeyValueHeads: 1 }],
+    [null, { numHeads: 2, numKeyValueHeads: 1 }],
+    [undefined, undefined],
+  ])('refuses %j with %j by a typed error', (weights, options) => {
+    let thrown: unknown;
+    try {
+      fromMultiHead(weights as never, options as never);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toSatisfy(isAttentionError);
   });
 });

@@ -1,5 +1,5 @@
 import { expectClose, numbersOf, toHost } from '@polyhead/conformance';
-import { causal } from '@polyhead/core';
+import { causal, isAttentionError } from '@polyhead/core';
 import { GroupedQueryAttention } from '@polyhead/grouped-query';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
@@ -60,5 +60,27 @@ describe('toHalfSplitPairs', () => {
     expect(() => toHalfSplitPairs(tf.zeros([2, 8]), { numHeads: 2, rotaryDim: -2 })).toThrow(
       /rotaryDim must be a whole number above 0/,
     );
+  });
+
+  it.each<[unknown, unknown]>([
+    [undefined, { numHeads: 2 }],
+    [null, { numHeads: 2 }],
+    [[1, 2], { numHeads: 2 }],
+    [tf.zeros([2, 2, 4]), { numHeads: 2 }],
+    [tf.scalar(1), { numHeads: 1 }],
+    [tf.zeros([2, 4]), undefined],
+    [tf.zeros([2, 4]), null],
+    [tf.zeros([2, 4]), { numHeads: '2' }],
+    [tf.zeros([2, 4]), { numHeads: 2, rotarydim: 2 }],
+  ])('refuses %j with %j by a typed error', (x, options) => {
+    for (const convert of [toHalfSplitPairs, toInterleavedPairs]) {
+      let thrown: unknown;
+      try {
+        convert(x as tf.Tensor, options as { numHeads: number });
+      } catch (error) {
+        thrown = error;
+      }
+      expect(thrown).toSatisfy(isAttentionError);
+    }
   });
 });

@@ -1,13 +1,14 @@
 // Weights of models whose rotary pairs lie otherwise: the columns of each head of a query or key projection, reordered.
 import { ConfigError, ShapeError } from '@polyhead/core';
-import { checkSizes } from '@polyhead/core/layer';
+import { checkSizes, normalizeOptions } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 
+/** Which numbers of a projection are pairs. */
 export interface PairingOptions {
   /** Heads of the projection: Hq of queries, Hkv of keys. */
   readonly numHeads: number;
   /** How many numbers of a head are turned. Default: all. */
-  readonly rotaryDim?: number;
+  readonly rotaryDim?: number | undefined;
 }
 
 /**
@@ -32,10 +33,15 @@ export function toInterleavedPairs(x: tf.Tensor, options: PairingOptions): tf.Te
 function reordered(
   where: string,
   x: tf.Tensor,
-  { numHeads, rotaryDim }: PairingOptions,
+  options: PairingOptions,
   source: (n: number, pairs: number) => number,
 ): tf.Tensor {
+  const known = ['numHeads', 'rotaryDim'] as const;
+  const { numHeads, rotaryDim } = normalizeOptions(where, 'options', options, known) as PairingOptions;
   checkSizes(where, { numHeads });
+  if (!(x instanceof tf.Tensor) || x.isDisposed || (x.rank !== 1 && x.rank !== 2)) {
+    throw new ShapeError(where, 'x must be a living tensor, a kernel [in, H * D] or a bias [H * D]', { x });
+  }
   const D = x.shape.at(-1)! / numHeads;
   if (!Number.isInteger(D)) throw new ShapeError(where, 'x must be numHeads heads wide', { x, numHeads });
   const turned = rotaryDim ?? D;
