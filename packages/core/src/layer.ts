@@ -1,4 +1,5 @@
 // For authors of layers, position methods and caches.
+export { addBroadcast } from './backend/add-broadcast';
 export { cleanTidy } from './backend/clean-tidy';
 export {
   checkFlag,

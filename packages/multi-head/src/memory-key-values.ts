@@ -42,7 +42,7 @@ function extend(call: KernelCall, memory: KeyValues): KernelCall {
 }
 
 function append(rows: tf.Tensor4D, memory: tf.Tensor4D): tf.Tensor4D {
-  const everyEntry: tf.Tensor4D = tf.add(memory, tf.zeros([rows.shape[0], 1, 1, 1])); // a broadcast with a gradient
+  const everyEntry = addBroadcast(memory, tf.zeros([rows.shape[0], 1, 1, 1])); // [B, H, M, D]
   return tf.concat([rows, everyEntry], 2);
 }
 

@@ -2,7 +2,7 @@
 //
 //   score_ij = scale · ((q_i + u) · k_j + (q_i + v) · W r_{i-j}),   r the sinusoids of a distance
 import { ConfigError, splitHeads } from '@polyhead/core';
-import { checkSizes, normalizeOptions, project } from '@polyhead/core/layer';
+import { addBroadcast, checkSizes, normalizeOptions, project } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { sinusoids } from './absolute/sinusoidal';
 import { checkFlags, checkSeed } from './check-options';
@@ -55,7 +55,7 @@ export function transformerXL(options: TransformerXLConfig, parts: PositionParts
     (variables) => {
       remembered = new RememberedVectors({ ...config, embedDim }, variables);
       const withBias = (query: tf.Tensor4D, name: string) =>
-        tf.add<tf.Tensor4D>(query, tf.reshape(variables.get(name), [1, numHeads, 1, headDim]));
+        addBroadcast(query, tf.reshape(variables.get(name), [1, numHeads, 1, headDim]));
       return {
         rotate(heads, role) {
           return role === 'key' ? heads : withBias(heads, 'contentBias');

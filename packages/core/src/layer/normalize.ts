@@ -1,5 +1,6 @@
 // Normalization of queries and keys before their products.
 import * as tf from '@tensorflow/tfjs-core';
+import { addBroadcast } from '../backend/add-broadcast';
 import { differentiable } from '../kernel/gradient';
 import { zeroRowsWithoutGradient } from './rows-without-gradient';
 
@@ -42,11 +43,11 @@ export function normalize<T extends tf.Tensor>(
         const ofGain = tf.mul(gradient, normalOf(active, norm).normal); // [..., N]
         return [
           normalGradient(tf.mul<T>(gradient, g), active, norm),
-          tf.sum(tf.reshape(ofGain, [-1, g.size]), 0),
+          x.size === 0 ? tf.zerosLike(g) : tf.sum(tf.reshape(ofGain, [-1, g.size]), 0),
         ];
       },
     );
-    return offset ? tf.add(scaled, offset) : scaled;
+    return offset ? addBroadcast(scaled, offset) : scaled;
   });
 }
 

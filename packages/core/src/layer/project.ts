@@ -1,5 +1,6 @@
 // The linear maps between embeddings and heads.
 import * as tf from '@tensorflow/tfjs-core';
+import { addBroadcast } from '../backend/add-broadcast';
 import { times, timesTransposed, transposedTimes } from '../backend/multiply';
 import { differentiable } from '../kernel/gradient';
 import { zeroRowsWithoutGradient } from './rows-without-gradient';
@@ -24,7 +25,7 @@ export function project(x: tf.Tensor3D, kernel: tf.Tensor, bias?: tf.Tensor): tf
       (gradient, [r, m]) => productGradient(gradient, r as tf.Tensor4D, m as tf.Tensor4D),
     );
     const projected: tf.Tensor3D = tf.reshape(product, [B, S, outDim]);
-    return bias ? tf.add(projected, bias) : projected;
+    return bias ? addBroadcast(projected, bias) : projected;
   });
 }
 

@@ -1,7 +1,7 @@
 // Absolute positions as learned vectors, added to embeddings (Gehring et al. 2017, 1705.03122; BERT, GPT-2).
 import { ConfigError } from '@polyhead/core';
 import { differentiable } from '@polyhead/core/kernel';
-import { checkSizes, normalizeOptions } from '@polyhead/core/layer';
+import { addBroadcast, checkSizes, normalizeOptions } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { checkSeed } from '../check-options';
 import { frozenCopy, ownVariables, type PositionParts, type TrainedPosition } from '../position-method';
@@ -52,7 +52,7 @@ export function learned(
       const rows = positions.map((position) => Math.max(0, position));
       return tf.tidy(() => {
         const vectors = tf.reshape(rowsOf(weights.get('table'), rows), [entries, S, embedDim]);
-        return tf.add<tf.Tensor3D>(embeddings, vectors);
+        return addBroadcast(embeddings, vectors);
       });
     },
   };
