@@ -195,22 +195,27 @@ describe('fromMultiHead', () => {
     expect(() => fromMultiHead(weights, { numHeads, numKeyValueHeads } as never)).toThrow(ConfigError);
   });
 
-  it.each<[unknown, unknown]>([
-    [{ 'key/kernel': tf.ones([2, 4]) }, undefined],
-    [{ 'key/kernel': tf.ones([2, 4]) }, null],
-    [{ 'key/kernel': tf.ones([2, 4]) }, { numHeads: 2, numKeyValueHeads: 1, heads: 1 }],
-    [{ 'key/kernel': tf.scalar(1) }, { numHeads: 2, numKeyValueHeads: 1 }],
-    [{ 'key/kernel': null }, { numHeads: 2, numKeyValueHeads: 1 }],
-    [{}, { numHeads: 2, numKeyValueHeads: 1 }],
-    [null, { numHeads: 2, numKeyValueHeads: 1 }],
-    [undefined, undefined],
-  ])('refuses %j with %j by a typed error', (weights, options) => {
-    let thrown: unknown;
-    try {
-      fromMultiHead(weights as never, options as never);
-    } catch (error) {
-      thrown = error;
+  it('refuses what are no weights or no options by typed errors', () => {
+    const weights = { 'key/kernel': tf.ones([2, 4]) };
+    const options = { numHeads: 2, numKeyValueHeads: 1 };
+    const calls: [unknown, unknown][] = [
+      [weights, undefined],
+      [weights, null],
+      [weights, { ...options, heads: 1 }],
+      [{ 'key/kernel': tf.scalar(1) }, options],
+      [{ 'key/kernel': null }, options],
+      [{}, options],
+      [null, options],
+      [undefined, undefined],
+    ];
+    for (const [some, given] of calls) {
+      let thrown: unknown;
+      try {
+        fromMultiHead(some as never, given as never);
+      } catch (error) {
+        thrown = error;
+      }
+      expect(thrown).toSatisfy(isAttentionError);
     }
-    expect(thrown).toSatisfy(isAttentionError);
   });
 });

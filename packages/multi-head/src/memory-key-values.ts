@@ -1,6 +1,7 @@
 // Keys and values that belong to the layer, behind those of the input (PyTorch's bias_k, bias_v and add_zero_attn).
 import type { AttentionKernel, KernelCall, MaskPlan } from '@polyhead/core';
 import { materialized, planOfSpans, wrapKernel } from '@polyhead/core/kernel';
+import { addBroadcast } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 
 export interface KeyValues {

@@ -62,25 +62,28 @@ describe('toHalfSplitPairs', () => {
     );
   });
 
-  it.each<[unknown, unknown]>([
-    [undefined, { numHeads: 2 }],
-    [null, { numHeads: 2 }],
-    [[1, 2], { numHeads: 2 }],
-    [tf.zeros([2, 2, 4]), { numHeads: 2 }],
-    [tf.scalar(1), { numHeads: 1 }],
-    [tf.zeros([2, 4]), undefined],
-    [tf.zeros([2, 4]), null],
-    [tf.zeros([2, 4]), { numHeads: '2' }],
-    [tf.zeros([2, 4]), { numHeads: 2, rotarydim: 2 }],
-  ])('refuses %j with %j by a typed error', (x, options) => {
-    for (const convert of [toHalfSplitPairs, toInterleavedPairs]) {
-      let thrown: unknown;
-      try {
-        convert(x as tf.Tensor, options as { numHeads: number });
-      } catch (error) {
-        thrown = error;
+  it('refuses what is no weight or no options by typed errors', () => {
+    const calls: [unknown, unknown][] = [
+      [undefined, { numHeads: 2 }],
+      [null, { numHeads: 2 }],
+      [[1, 2], { numHeads: 2 }],
+      [tf.zeros([2, 2, 4]), { numHeads: 2 }],
+      [tf.scalar(1), { numHeads: 1 }],
+      [tf.zeros([2, 4]), undefined],
+      [tf.zeros([2, 4]), null],
+      [tf.zeros([2, 4]), { numHeads: '2' }],
+      [tf.zeros([2, 4]), { numHeads: 2, rotarydim: 2 }],
+    ];
+    for (const [x, options] of calls) {
+      for (const convert of [toHalfSplitPairs, toInterleavedPairs]) {
+        let thrown: unknown;
+        try {
+          convert(x as tf.Tensor, options as { numHeads: number });
+        } catch (error) {
+          thrown = error;
+        }
+        expect(thrown).toSatisfy(isAttentionError);
       }
-      expect(thrown).toSatisfy(isAttentionError);
     }
   });
 });
