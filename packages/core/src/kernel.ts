@@ -25,5 +25,4 @@ export { refusals } from './kernel/refusals';
 export { distancesBetween, positionsOf } from './kernel/token-positions';
 export { type Passes, type ResultGradients, withGradient } from './kernel/with-gradient';
 export { type KernelWrapper, wrapKernel } from './kernel/wrap-kernel';
-export { compileMask, countPairs, type MaskGeometry } from './masks/compile-mask';
-export { planOfSpans } from './masks/mask-plan';
+export { compileMask, countPairs, type MaskGeometry, planOfSpans } from './masks/compile-mask';

@@ -3,7 +3,6 @@ import * as tf from '@tensorflow/tfjs-core';
 import { ConfigError, ShapeError } from '../contract/errors';
 import type { LayerCall, LayerInputs, LayerReturn } from '../contract/layer';
 import { checkFlag, checkNumber } from './check-config';
-import { checkMask } from './check-mask';
 import { checkKernel, checkReturns } from './check-options';
 import { checkTensor } from './check-tensor';
 import { normalizeOptions } from './normalize-options';
@@ -84,8 +83,7 @@ export function checkLayerCall<Returns extends LayerReturn>(
   call: LayerCall<Returns>,
 ): LayerCall<Returns> {
   const known = normalizeOptions(where, 'call', call, callOptions) as LayerCall<Returns>;
-  const { mask, kernel, cache, training, returns, positions, lengths } = known;
-  if (mask !== undefined) checkMask(where, mask);
+  const { kernel, cache, training, returns, positions, lengths } = known;
   if (kernel !== undefined) checkKernel(where, kernel);
   if (cache !== undefined && typeof cache.stage !== 'function') {
     throw new ConfigError(where, 'cache must be a KeyValueCache', { cache });

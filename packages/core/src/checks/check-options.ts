@@ -3,7 +3,6 @@ import type * as tf from '@tensorflow/tfjs-core';
 import { ConfigError, ShapeError } from '../contract/errors';
 import type { AttendOptions, AttentionKernel, CallSizes } from '../contract/kernel';
 import { checkNumber, checkRate, checkSoftcap } from './check-config';
-import { checkMask } from './check-mask';
 import { checkPositions } from './check-positions';
 import { checkRelative } from './check-relative';
 import { checkTensor, checkTensors } from './check-tensor';
@@ -30,11 +29,10 @@ const optionNames: readonly (keyof AttendOptions)[] = [
  */
 export function checkOptions(where: string, options: AttendOptions, sizes: CallSizes): AttendOptions {
   const known = normalizeOptions(where, 'options', options, optionNames) as AttendOptions;
-  const { scale, softcap, mask, bias, sinkLogits, relative, positions, queryStart, tensors } = known;
+  const { scale, softcap, bias, sinkLogits, relative, positions, queryStart, tensors } = known;
   const { B, Hq, Sq, Skv } = sizes;
   if (scale !== undefined) checkScale(where, scale);
   if (softcap !== undefined) checkSoftcap(where, softcap);
-  if (mask !== undefined) checkMask(where, mask);
   if (bias !== undefined) checkBias(where, bias, [B, Hq, Sq, Skv]);
   if (sinkLogits !== undefined) {
     checkTensor(where, 'sinkLogits', sinkLogits, ['[Hq]']);

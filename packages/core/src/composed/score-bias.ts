@@ -7,7 +7,7 @@ import { largestOfRows, representable, zeroWhere } from '../backend/device-math'
 import { constant, writeTensor } from '../backend/host-loop';
 import { fullAxis, sliceBox } from '../backend/slice-box';
 import type { MaskPlan } from '../contract/mask';
-import { eachRowOfPlan } from '../masks/mask-plan';
+import { eachRowOfPlan } from '../masks/compile-mask';
 import type { PairIndices } from './block-tables';
 import type { Block } from './blocks';
 import { lookup } from './distance-lookup';

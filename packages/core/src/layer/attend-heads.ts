@@ -48,17 +48,27 @@ export function attendHeads<Result extends tf.TensorContainer = AttendResult>(
   checkCache(call);
   checkGivenPositions(call);
   return cleanTidy(() => {
-    const { query, cache, kernel } = call;
+    const {
+      query,
+      key: _,
+      value: __,
+      cross,
+      cache,
+      lengths: ___,
+      kernel,
+      position,
+      layer,
+      ...options
+    } = call;
     const { inputs, positions, staged } = turnedInputs(call);
-    const relative = call.position?.tables?.(query, distancesOf(call, inputs, positions), call.layer);
-    const queryStart =
-      call.queryStart ?? (inputs.stored && cache && !call.cross ? cache.nextOrder : undefined);
+    const relative = position?.tables?.(query, distancesOf(call, inputs, positions), layer);
+    const queryStart = options.queryStart ?? (inputs.stored && cache && !cross ? cache.nextOrder : undefined);
     const { state, ...result } = attend(kernel, inputs, {
-      ...scoreOptions(call),
+      ...options,
       queryStart,
-      positions: call.position && positions,
+      positions: position && positions,
       relative,
-      returns: staged?.state ? [...(call.returns ?? []), 'state'] : call.returns,
+      returns: staged?.state ? [...(options.returns ?? []), 'state'] : options.returns,
     }) as AttendResult;
     const merged = merge(staged?.state || !state ? result : { ...result, state });
     staged?.commit(state);
@@ -90,19 +100,6 @@ function turnedInputs(call: HeadsCall): {
 function distancesOf({ query, key, lengths }: HeadsCall, { stored }: AttentionInputs, positions: Positions) {
   const Skv = stored ? Math.max(...stored.lengths) : key!.shape[2];
   return distancesBetween(positions, [query.shape[2], Skv], { query: lengths, key: stored?.lengths });
-}
-
-/** What of a call goes on to `attend` as it is. */
-function scoreOptions({
-  scale,
-  softcap,
-  mask,
-  bias,
-  sinkLogits,
-  dropout,
-  tensors,
-}: HeadsCall): AttendOptions {
-  return { scale, softcap, mask, bias, sinkLogits, dropout, tensors };
 }
 
 /** Positions of the rows of this call, one for each section: given, or counted on from the cache, or from 0. */
