@@ -1,5 +1,5 @@
-import type { AttentionKernel, KernelCall } from '@polyhead/core';
-import { normalizeOptions } from '@polyhead/core/kernel';
+import type { AttentionKernel } from '@polyhead/core';
+import { chooseKernel, normalizeOptions, wrapKernel } from '@polyhead/core/kernel';
 import { flashCpu } from './cpu/flash-cpu';
 import { type FlashWasmOptions, flashWasm } from './wasm/flash-wasm';
 
@@ -7,33 +7,19 @@ import { type FlashWasmOptions, flashWasm } from './wasm/flash-wasm';
 export type FlashOptions = Pick<FlashWasmOptions, 'relaxedSimd' | 'threads'>;
 
 /**
- * Fused attention: the kernel that is made for the current backend, chosen at each call. On wasm it is compiled to
- * WebAssembly, on cpu plain JavaScript, which also runs wherever tensors can be read at once.
+ * Fused attention (Dao et al. 2022, 2205.14135): the kernel that is made for the current backend, chosen at each call. On
+ * wasm it is compiled to WebAssembly, on cpu plain JavaScript, which also runs wherever tensors can be read at once.
  *
  * @example
- * const kernel = firstSupported([flash(), composed]);
+ * const kernel = firstSupported([flash(), composed()]);
  * const { output } = attend(kernel, { query, key, value }, { mask: causal() });
- * @throws ConfigError for less than one thread
+ * @throws ConfigError for options that cannot be
  */
 export function flash(options: FlashOptions = {}): AttentionKernel {
   const known = normalizeOptions('flash', 'options', options, ['relaxedSimd', 'threads']);
-  const [wasm, cpu] = [flashWasm(known), flashCpu()];
-  const kernelOf = (call: KernelCall) => (wasm.unsupported(call).length === 0 ? wasm : cpu);
   const asksThreads = (known.threads ?? 1) > 1;
-  return {
-    name: 'flash',
-    prepare: () => wasm.prepare!(),
-    unsupported: (call) => kernelOf(call).unsupported(call),
-    notes(call) {
-      const kernel = kernelOf(call);
-      const notes = kernel.notes?.(call) ?? [];
-      return kernel === cpu && asksThreads ? [...notes, 'one thread: others need backend "wasm"'] : notes;
-    },
-    worthwhile: (call) => kernelOf(call).worthwhile?.(call) ?? true,
-    run(call) {
-      const kernel = kernelOf(call);
-      return { kernel: kernel.name, ...kernel.run(call) };
-    },
-    dispose: () => wasm.dispose!(),
-  };
+  const cpu = wrapKernel(flashCpu(), {
+    notes: () => (asksThreads ? ['one thread: others need backend "wasm"'] : []),
+  });
+  return chooseKernel('flash', [flashWasm(known), cpu]);
 }

@@ -1,10 +1,11 @@
-// What the gradient of a query row gathers while the tiles of keys pass by.
-import type { Pass } from './backward';
-import type { HostCall } from './host-call';
-import { dot } from './inner-products';
-import type { RowQuery } from './row-queries';
-import { addTable, addToTable, emptyProducts, emptyRoom, type TableProducts } from './table-rows';
-import { type QueryRow, rowsPerTile } from './tiles';
+// The gradient of a query row while the tiles of keys pass by.
+import type { BackwardContext, Gradients } from './backward';
+import type { Call } from './call';
+import { finishKeyTable } from './key-table';
+import { dot } from './products';
+import { type QueryRow, type RowQuery, rowsPerTile } from './query-tile';
+import { emptyProducts, lookupBuffers, type TableProducts } from './table-products';
+import { finishValueTable } from './value-table';
 
 export interface BackwardRow {
   readonly dOutput: TableProducts; // with the table of values
@@ -12,64 +13,62 @@ export interface BackwardRow {
   delta: number;
   logSumExp: number;
   readonly dQuery: Float64Array; // [D]
-  readonly dProducts: Float64Array; // [R], with the table of keys
-  readonly tableWeights: Float64Array; // [R], of the table of values
+  readonly keyTableSums: Float64Array; // [R], of the gradients of products with the table of keys
+  readonly valueTableSums: Float64Array; // [R], of kept weights
 }
 
-export function emptyBackwardRows(call: HostCall): readonly BackwardRow[] {
+export function emptyBackwardRows(call: Call): readonly BackwardRow[] {
   const { sizes, tables } = call;
-  const room = emptyRoom(call);
+  const buffers = lookupBuffers(call);
   return Array.from({ length: rowsPerTile(call) }, () => ({
-    dOutput: emptyProducts(tables.values, new Float64Array(sizes.Dv), room),
+    dOutput: emptyProducts(tables.valueTable, new Float64Array(sizes.Dv), buffers),
     delta: 0,
     logSumExp: 0,
     dQuery: new Float64Array(sizes.D),
-    dProducts: new Float64Array(tables.keys?.R ?? 0),
-    tableWeights: new Float64Array(tables.values?.R ?? 0),
+    keyTableSums: new Float64Array(tables.keyTable?.R ?? 0),
+    valueTableSums: new Float64Array(tables.valueTable?.R ?? 0),
   }));
 }
 
 /** A row whose results have no gradient, or that sees nothing, adds nothing and may hold anything, NaN too. */
-export function hasGradient({ outcome, results: { numbers, width } }: Pass, { n }: QueryRow): boolean {
-  if (outcome.logSumExp[n] === -Infinity) return false;
-  for (let at = n * width; at < (n + 1) * width; at++) if (numbers[at] !== 0) return true;
+export function hasGradient({ sizes: { Dv } }: Call, context: BackwardContext, { n }: QueryRow): boolean {
+  const { forwardResult, dOutput, dLogSumExp } = context;
+  if (forwardResult.logSumExp[n] === -Infinity) return false;
+  if (dLogSumExp !== undefined && dLogSumExp[n] !== 0) return true;
+  for (let d = 0; d < Dv; d++) if (dOutput[n * Dv + d] !== 0) return true;
   return false;
 }
 
 export function beginBackwardRow(
-  { sizes: { Dv } }: HostCall,
-  { outcome, results: { numbers, width } }: Pass,
+  { sizes: { Dv } }: Call,
+  { forwardResult, dOutput, dLogSumExp }: BackwardContext,
   { n }: QueryRow,
   state: BackwardRow,
 ): void {
-  const { dOutput } = state;
-  for (let d = 0; d < Dv; d++) dOutput.vector[d] = numbers[n * width + d]!;
-  dOutput.known.fill(0);
-  const dLogSumExp = width > Dv ? numbers[n * width + Dv]! : 0;
-  state.delta = dot(dOutput.vector, outcome.output, n * Dv) - dLogSumExp;
-  state.logSumExp = outcome.logSumExp[n]!;
+  const { vector, known } = state.dOutput;
+  for (let d = 0; d < Dv; d++) vector[d] = dOutput[n * Dv + d]!;
+  known.fill(0);
+  state.delta = dot(vector, forwardResult.output, n * Dv) - (dLogSumExp?.[n] ?? 0);
+  state.logSumExp = forwardResult.logSumExp[n]!;
   state.dQuery.fill(0);
-  state.dProducts.fill(0);
-  state.tableWeights.fill(0);
+  state.keyTableSums.fill(0);
+  state.valueTableSums.fill(0);
 }
 
 export function finishBackwardRow(
-  { tables, sinkLogits }: HostCall,
-  { row: { h, n }, pass: { gradients } }: { readonly row: QueryRow; readonly pass: Pass },
+  { tables, sinkLogits }: Call,
+  { row, gradients }: { readonly row: QueryRow; readonly gradients: Gradients },
   state: BackwardRow,
-  { forTable: { vector: forTable } }: RowQuery,
+  query: RowQuery,
 ): void {
-  const { dQuery, dProducts, delta, logSumExp, dOutput, tableWeights } = state;
-  const at = n * dQuery.length;
-  if (tables.keys) {
-    addToTable(gradients.keyTable!, tables.keys.firstRow(h), dProducts, forTable);
-    const ofOwn = gradients.keyTableQuery?.subarray(at, at + dQuery.length);
-    addTable(tables.keys, h, dProducts, ofOwn ?? dQuery);
+  const { dQuery, delta, logSumExp, dOutput } = state;
+  const { keyTable, valueTable } = tables;
+  if (keyTable) finishKeyTable(keyTable, row, { sums: state.keyTableSums, query, dQuery }, gradients);
+  if (valueTable) {
+    const sums = { sums: state.valueTableSums, dOutput: dOutput.vector };
+    finishValueTable(valueTable, row, sums, gradients);
   }
-  if (tables.values) {
-    addToTable(gradients.valueTable!, tables.values.firstRow(h), tableWeights, dOutput.vector);
-  }
-  gradients.query.set(dQuery, at);
-  const sink = sinkLogits?.[h] ?? -Infinity;
-  if (sink !== -Infinity) gradients.sinkLogits![h]! -= Math.exp(sink - logSumExp) * delta; // its value is 0
+  gradients.query.set(dQuery, row.n * dQuery.length);
+  const sink = sinkLogits?.[row.h] ?? -Infinity;
+  if (sink !== -Infinity) gradients.sinkLogits![row.h]! -= Math.exp(sink - logSumExp) * delta; // its value is 0
 }

@@ -1,82 +1,64 @@
 // The gradient without a matrix of scores (Dao et al. 2022, 2205.14135, algorithm 4): weights are computed again as
 // exp(score - logSumExp). With delta = dOutput · output - dLogSumExp, dScores = weights · (dOutput · value - delta).
 import type { CallTensors } from '@polyhead/core/kernel';
-import {
-  type BackwardRow,
-  beginBackwardRow,
-  emptyBackwardRows,
-  finishBackwardRow,
-  hasGradient,
-} from './backward-row';
-import { dropoutFactors } from './dropout-of-pairs';
-import type { Outcome } from './forward';
-import type { HostCall } from './host-call';
-import { addToRows, addWeighted, dots } from './inner-products';
-import { scorePairs } from './pair-scores';
-import { emptyRowQueries, readQuery } from './row-queries';
-import { addBiasGradients, addQueryTableGradients } from './score-term-gradients';
-import { addProducts, type RowOfTile, sumByRow } from './table-rows';
-import { type RowTile, rowTiles, tileLoader, visibleSpans } from './tiles';
-import { emptyPairs, findVisible } from './visible-pairs';
+import { type BackwardRow, beginBackwardRow, finishBackwardRow, hasGradient } from './backward-row';
+import { addBiasGradients } from './bias';
+import { addBiasTableGradients } from './bias-table';
+import type { Call } from './call';
+import { dropoutFactors } from './dropout';
+import type { ForwardResult } from './forward';
+import { type RowOfTile, visibleSpans } from './key-tile';
+import { findVisible } from './masks';
+import { addToRows, addWeighted, dots } from './products';
+import { addQueryTableGradients } from './query-table';
+import { type QueryTile, queryTiles, readQuery } from './query-tile';
+import { scorePairs } from './scores';
+import { addProducts, sumByRow } from './table-products';
+import { type BackwardWorkspace, backwardWorkspace } from './workspace';
 
 /** A sum for each number of each tensor that has a gradient, in doubles. */
 export type Gradients = { readonly [name in keyof CallTensors]: Float64Array };
 
-/** Of the output, and behind each row of it, where it was asked for, of its log-sum-exp. */
-export interface ResultGradients {
-  readonly numbers: ArrayLike<number>; // [B, Hq, Sq, width]
-  readonly width: number; // Dv, or Dv + 1
-}
-
 /** What the gradient of a call is made from, and into. */
-export interface Pass {
-  readonly outcome: Outcome;
-  readonly results: ResultGradients;
+export interface BackwardContext {
+  readonly forwardResult: ForwardResult;
+  readonly dOutput: ArrayLike<number>; // [B, Hq, Sq, Dv]
+  readonly dLogSumExp?: ArrayLike<number>; // [B, Hq, Sq]
   readonly gradients: Gradients;
 }
 
 /** Adds to `gradients`. */
-export function backward(call: HostCall, pass: Pass): void {
+export function backward(call: Call, context: BackwardContext): void {
   const { B, Hkv } = call.sizes;
-  const workspace = emptyWorkspace(call);
+  const workspace = backwardWorkspace(call);
   for (let b = 0; b < B; b++) {
     for (let head = 0; head < Hkv; head++) {
-      for (const rowTile of rowTiles(call, b, head)) backwardTile(call, pass, rowTile, workspace);
+      for (const queryTile of queryTiles(call, b, head)) backwardTile(call, context, queryTile, workspace);
     }
   }
 }
 
-type Workspace = ReturnType<typeof emptyWorkspace>;
-
-/** Room for one tile, which all tiles share. */
-function emptyWorkspace(call: HostCall) {
-  const numbers = () => new Float64Array(Math.min(call.tile.keys, call.sizes.Skv));
-  return {
-    loadTile: tileLoader(call),
-    queries: emptyRowQueries(call),
-    states: emptyBackwardRows(call),
-    pairs: emptyPairs(call),
-    factors: numbers(),
-    kept: numbers(),
-    dScores: numbers(),
-  };
-}
-
-function backwardTile(call: HostCall, pass: Pass, rowTile: RowTile, workspace: Workspace): void {
+function backwardTile(
+  call: Call,
+  context: BackwardContext,
+  queryTile: QueryTile,
+  workspace: BackwardWorkspace,
+): void {
   const { queries, states, loadTile, pairs } = workspace;
   const { sizes, tile: size } = call;
-  const { b, head } = rowTile;
-  const rows = rowTile.rows.filter((row) => hasGradient(pass, row));
+  const { gradients } = context;
+  const { b, head } = queryTile;
+  const rows = queryTile.rows.filter((row) => hasGradient(call, context, row));
   for (const row of rows) {
     readQuery(call, row, queries[row.slot]!);
-    beginBackwardRow(call, pass, row, states[row.slot]!);
+    beginBackwardRow(call, context, row, states[row.slot]!);
   }
   for (const span of visibleSpans(rows, size.keys)) {
-    const tile = loadTile(rowTile, span);
+    const tile = loadTile(queryTile, span);
     const first = (b * sizes.Hkv + head) * sizes.Skv + span[0];
     const sums: KeyValueSums = {
-      dKeys: pass.gradients.key!.subarray(first * sizes.D),
-      dValues: pass.gradients.value!.subarray(first * sizes.Dv),
+      dKeys: gradients.key!.subarray(first * sizes.D),
+      dValues: gradients.value!.subarray(first * sizes.Dv),
     };
     for (const row of rows) {
       const at = { row, tile };
@@ -84,11 +66,11 @@ function backwardTile(call: HostCall, pass: Pass, rowTile: RowTile, workspace: W
       if (pairs.count === 0) continue;
       scorePairs(call, at, queries[row.slot]!, pairs);
       throughOutput(call, at, sums, workspace);
-      addBiasGradients(call, at, { ...pairs, numbers: workspace.dScores }, pass.gradients);
-      throughScores(call, at, { ...sums, gradients: pass.gradients }, workspace);
+      throughBiases(call, at, gradients, workspace);
+      throughScores(call, at, { ...sums, gradients }, workspace);
     }
   }
-  for (const row of rows) finishBackwardRow(call, { row, pass }, states[row.slot]!, queries[row.slot]!);
+  for (const row of rows) finishBackwardRow(call, { row, gradients }, states[row.slot]!, queries[row.slot]!);
 }
 
 /** The gradients of the keys and values of a tile. */
@@ -98,13 +80,13 @@ interface KeyValueSums {
 }
 
 /** From scores to the gradients of values, and of the scores. */
-function throughOutput(call: HostCall, at: RowOfTile, sums: KeyValueSums, workspace: Workspace): void {
+function throughOutput(call: Call, at: RowOfTile, sums: KeyValueSums, workspace: BackwardWorkspace): void {
   const { states, pairs, factors, kept, dScores } = workspace;
   const { scores, columns, count } = pairs;
-  const { dOutput, tableWeights, delta, logSumExp } = states[at.row.slot]!;
-  const { values } = call.tables;
+  const { dOutput, valueTableSums, delta, logSumExp } = states[at.row.slot]!;
+  const { valueTable } = call.tables;
   dots(dOutput.vector, at.tile.values, pairs, dScores); // of the weights, so far
-  if (values) addProducts(values, at, dOutput, { columns, count, numbers: dScores });
+  if (valueTable) addProducts(valueTable, at, dOutput, { columns, count, numbers: dScores });
   if (call.dropout) dropoutFactors(call.dropout, at, pairs, factors);
   for (let n = 0; n < count; n++) {
     const weight = Math.exp(scores[n]! - logSumExp);
@@ -113,26 +95,38 @@ function throughOutput(call: HostCall, at: RowOfTile, sums: KeyValueSums, worksp
     dScores[n] = weight * (dScores[n]! * factor - delta);
   }
   addToRows(sums.dValues, dOutput.vector, pairs, kept);
-  if (values) sumByRow(values, at, { columns, count, numbers: kept }, tableWeights);
+  if (valueTable) sumByRow(valueTable, at, { columns, count, numbers: kept }, valueTableSums);
+}
+
+function throughBiases(
+  { bias, tables }: Call,
+  at: RowOfTile,
+  gradients: Gradients,
+  { pairs, dScores }: BackwardWorkspace,
+): void {
+  const ofPairs = { columns: pairs.columns, count: pairs.count, numbers: dScores };
+  if (bias) addBiasGradients(bias, at, ofPairs, gradients.bias!);
+  if (tables.biasTable) addBiasTableGradients(tables.biasTable, at, ofPairs, gradients.biasTable!);
 }
 
 /** From the gradients of scores to those of queries and keys. */
 function throughScores(
-  call: HostCall,
+  call: Call,
   at: RowOfTile,
   { dKeys, gradients }: KeyValueSums & { readonly gradients: Gradients },
-  { states, queries, pairs, dScores }: Workspace,
+  { states, queries, pairs, dScores }: BackwardWorkspace,
 ): void {
   const { row, tile } = at;
   const { slopes, columns, count } = pairs;
   const state: BackwardRow = states[row.slot]!;
-  const dProducts = dScores;
-  for (let n = 0; n < count; n++) dProducts[n]! *= call.softcap === 0 ? call.scale : call.scale * slopes[n]!;
-  addWeighted(state.dQuery, tile.keys, pairs, dProducts);
-  addToRows(dKeys, queries[row.slot]!.query, pairs, dProducts);
-  const ofPairs = { columns, count, numbers: dProducts };
-  if (call.tables.keys) sumByRow(call.tables.keys, at, ofPairs, state.dProducts);
-  if (call.tables.queries) {
-    addQueryTableGradients(call.tables.queries, at, ofPairs, { dKeys, dTable: gradients.queryTable! });
+  const keyTableSums = dScores;
+  for (let n = 0; n < count; n++)
+    keyTableSums[n]! *= call.softcap === 0 ? call.scale : call.scale * slopes[n]!;
+  addWeighted(state.dQuery, tile.keys, pairs, keyTableSums);
+  addToRows(dKeys, queries[row.slot]!.query, pairs, keyTableSums);
+  const ofPairs = { columns, count, numbers: keyTableSums };
+  if (call.tables.keyTable) sumByRow(call.tables.keyTable, at, ofPairs, state.keyTableSums);
+  if (call.tables.queryTable) {
+    addQueryTableGradients(call.tables.queryTable, at, ofPairs, { dKeys, dTable: gradients.queryTable! });
   }
 }

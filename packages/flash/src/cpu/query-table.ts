@@ -1,9 +1,8 @@
 // The table of queries (DeBERTa's second term; He et al. 2020, 2006.03654): scores += k · queries[distance].
-import type { HostCall } from './host-call';
-import { type HostTable, tableRow } from './host-tables';
-import { dot } from './inner-products';
-import type { OfPairs, RowOfTile } from './table-rows';
-import type { KeyTile } from './tiles';
+import type { Call } from './call';
+import type { KeyTile, RowOfTile } from './key-tile';
+import { type Table, tableRow } from './lookup';
+import { dot, type OfPairs } from './products';
 
 /** Products of the keys of a tile with rows of the table. Far distances share a row, so rows of a tile meet them again. */
 export interface KeyProducts {
@@ -14,9 +13,9 @@ export interface KeyProducts {
   readonly stamps: Int32Array; // [columns, R]: which products are known
 }
 
-export function emptyKeyProducts({ tables: { queries }, tile, sizes }: HostCall): KeyProducts {
+export function emptyKeyProducts({ tables: { queryTable }, tile }: Call): KeyProducts {
   // A table without shared rows has one for each distance there is: too many to keep, and none is met twice.
-  const size = queries?.index.rows ? Math.min(tile.keys, sizes.Skv) * queries.R : 0;
+  const size = queryTable?.index.rows ? tile.keys * queryTable.R : 0;
   return {
     tile: undefined,
     firstRow: 0,
@@ -26,31 +25,51 @@ export function emptyKeyProducts({ tables: { queries }, tile, sizes }: HostCall)
   };
 }
 
-export function addKeyProducts(table: HostTable, at: RowOfTile, found: KeyProducts, pairs: OfPairs): void {
+export function addQueryTable(table: Table, at: RowOfTile, known: KeyProducts, pairs: OfPairs): void {
   const { row, tile } = at;
   const { columns, count, numbers } = pairs;
-  const { products, stamps } = found;
+  const { products, stamps } = known;
   const keeps = products.length > 0;
   const D = table.shape[2]!;
   const first = table.firstRow(row.h);
-  if (found.tile !== tile || found.firstRow !== first) {
-    found.tile = tile;
-    found.firstRow = first;
-    found.stamp++;
+  if (known.tile !== tile || known.firstRow !== first) {
+    known.tile = tile;
+    known.firstRow = first;
+    known.stamp++;
   }
   for (let n = 0; n < count; n++) {
     const column = columns[n]!;
     const r = tableRow(table, tile.positions[column]! - row.position);
     if (r < 0) continue;
-    const place = column * table.R + r;
+    const index = column * table.R + r;
     if (!keeps) {
       numbers[n]! += dot(tile.keyRows[column]!, table.numbers, (first + r) * D);
       continue;
     }
-    if (stamps[place] !== found.stamp) {
-      stamps[place] = found.stamp;
-      products[place] = dot(tile.keyRows[column]!, table.numbers, (first + r) * D);
+    if (stamps[index] !== known.stamp) {
+      stamps[index] = known.stamp;
+      products[index] = dot(tile.keyRows[column]!, table.numbers, (first + r) * D);
     }
-    numbers[n]! += products[place]!;
+    numbers[n]! += products[index]!;
+  }
+}
+
+/** Each pair's part of the gradients of the table and of the key. */
+export function addQueryTableGradients(
+  table: Table,
+  { row, tile }: RowOfTile,
+  { columns, count, numbers }: OfPairs,
+  { dKeys, dTable }: { readonly dKeys: Float64Array; readonly dTable: Float64Array },
+): void {
+  const D = table.shape[2]!;
+  const first = table.firstRow(row.h);
+  for (let n = 0; n < count; n++) {
+    const r = tableRow(table, tile.positions[columns[n]!]! - row.position);
+    if (r < 0) continue;
+    const [key, entry] = [columns[n]! * D, (first + r) * D];
+    for (let d = 0; d < D; d++) {
+      dTable[entry + d]! += numbers[n]! * tile.keys[key + d]!;
+      dKeys[key + d]! += numbers[n]! * table.numbers[entry + d]!;
+    }
   }
 }

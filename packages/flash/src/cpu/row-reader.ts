@@ -35,8 +35,8 @@ export function rowReader(
       for (const { part, token, count, row } of known.get(b)!) {
         const { headStride, readRow } = pieces[part]!;
         const [first, last] = [Math.max(from, token), Math.min(to, token + count)];
-        const place = row + head * headStride - token;
-        for (let t = first; t < last; t++) readRow(place + t, rows, (t - from) * size);
+        const offset = row + head * headStride - token;
+        for (let t = first; t < last; t++) readRow(offset + t, rows, (t - from) * size);
       }
     },
   };
@@ -77,12 +77,12 @@ function readFloats(
  */
 function readQuantized(
   { data, first, size }: RowMatrix,
-  found: NonNullable<RowMatrix['quantized']>,
+  quantized: NonNullable<RowMatrix['quantized']>,
 ): ReadRow {
-  const { bits, rowsPerScale } = found;
+  const { bits, rowsPerScale } = quantized;
   const [words, width] = [data.dataSync(), data.shape[1]];
-  const [scales, zeros] = [found.scale.dataSync(), found.zero?.dataSync()];
-  const [columns, perWord] = [found.scale.shape[1], 32 / bits];
+  const [scales, zeros] = [quantized.scale.dataSync(), quantized.zero?.dataSync()];
+  const [columns, perWord] = [quantized.scale.shape[1], 32 / bits];
   return (row, to, at) => {
     const begin = row * width + first;
     const scaleAt = Math.floor(row / rowsPerScale) * columns;

@@ -1,9 +1,10 @@
 import { ConfigError } from '@polyhead/core';
 import { checkSizes, normalizeOptions } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
-import type { WeightTile } from '../weight-tiles';
 import { rowsShape, type Statistic, type StatisticScope } from './statistic';
+import type { WeightTile } from './weight-tiles';
 
+/** How large the blocks of a map are, and what each becomes. */
 export interface PoolOptions {
   /** Queries of a block. */
   readonly rows: number;
@@ -22,7 +23,7 @@ type Pool = NonNullable<PoolOptions['pool']>;
 const pools: readonly Pool[] = ['mass', 'mean', 'max'];
 
 /**
- * The map of weights in blocks, [B, H, ceil(R / rows), ceil(Skv / columns)]. Blocks begin at the first row looked at and
+ * The map of weights in blocks, [B, H, ceil(R / rows), ceil(Skv / columns)]. Blocks begin at the first row of the region and
  * at key 0; the last ones are smaller where sizes leave a rest.
  *
  * @throws ConfigError for blocks that hold nothing, or another pool
@@ -32,19 +33,19 @@ const pools: readonly Pool[] = ['mass', 'mean', 'max'];
  */
 export function pooledWeights(options: PoolOptions): Statistic<tf.Tensor4D> {
   const where = 'pooledWeights';
-  const asked = normalizeOptions(where, 'options', options, ['rows', 'columns', 'pool']) as PoolOptions;
-  const { rows, columns, pool = 'mass' } = asked;
+  const known = normalizeOptions(where, 'options', options, ['rows', 'columns', 'pool']) as PoolOptions;
+  const { rows, columns, pool = 'mass' } = known;
   checkSizes(where, { rows, columns });
   if (!pools.includes(pool)) {
     throw new ConfigError(where, `pool must be one of ${pools.join(', ')}`, { pool });
   }
   return {
     name: where,
-    begin(scope) {
+    init(scope) {
       const blocks = emptyBlocks(scope, { rows, columns, pool });
       return {
-        take: (tile, first) => addTile(blocks, tile, first),
-        finish: () => mapOf(blocks, scope),
+        update: (tile, first) => addTile(blocks, tile, first),
+        finalize: () => mapOf(blocks, scope),
       };
     },
   };
@@ -57,10 +58,10 @@ interface Blocks extends Required<PoolOptions> {
   readonly values: Float64Array; // [B, H, down, across]: the sum or the largest so far
 }
 
-function emptyBlocks(scope: StatisticScope, asked: Required<PoolOptions>): Blocks {
+function emptyBlocks(scope: StatisticScope, options: Required<PoolOptions>): Blocks {
   const [B, H, R] = rowsShape(scope).shape;
-  const [down, across] = [Math.ceil(R / asked.rows), Math.ceil(scope.keys / asked.columns)];
-  return { ...asked, scope, down, across, values: new Float64Array(B * H * down * across) };
+  const [down, across] = [Math.ceil(R / options.rows), Math.ceil(scope.keys / options.columns)];
+  return { ...options, scope, down, across, values: new Float64Array(B * H * down * across) };
 }
 
 function addTile(blocks: Blocks, { rows, columns, weights }: WeightTile, first: number): void {
@@ -74,8 +75,8 @@ function addTile(blocks: Blocks, { rows, columns, weights }: WeightTile, first: 
     for (let from = columns[0]; from < columns[1]; ) {
       const block = Math.floor(from / blocks.columns);
       const to = Math.min(columns[1], (block + 1) * blocks.columns);
-      const place = r * width - columns[0];
-      values[at + block] = combine(values[at + block]!, weights, place + from, place + to);
+      const offset = r * width - columns[0];
+      values[at + block] = combine(values[at + block]!, weights, offset + from, offset + to);
       from = to;
     }
   }

@@ -11,11 +11,11 @@ import { rowsShape, type Statistic } from './statistic';
 export function rowEntropy(): Statistic<tf.Tensor3D> {
   return {
     name: 'rowEntropy',
-    begin(scope) {
+    init(scope) {
       const { shape, count } = rowsShape(scope);
       const [sums, products] = [new Float64Array(count), new Float64Array(count)]; // Σ w and Σ w ln w
       return {
-        take({ rows, columns, weights }, first) {
+        update({ rows, columns, weights }, first) {
           const width = columns[1] - columns[0];
           for (let r = 0; r < rows[1] - rows[0]; r++) {
             let [sum, product] = [0, 0];
@@ -30,7 +30,7 @@ export function rowEntropy(): Statistic<tf.Tensor3D> {
           }
         },
         // -Σ (w / sum) ln(w / sum)
-        finish: () =>
+        finalize: () =>
           tf.tensor3d(
             Float32Array.from(sums, (sum, n) =>
               sum === 0 ? 0 : Math.max(0, Math.log(sum) - products[n]! / sum),

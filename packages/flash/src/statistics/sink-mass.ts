@@ -12,13 +12,13 @@ import { rowsShape, type Statistic } from './statistic';
 export function sinkMass(): Statistic<tf.Tensor3D> {
   return {
     name: 'sinkMass',
-    begin(scope) {
+    init(scope) {
       const { shape } = rowsShape(scope);
       const [, H, R] = shape;
       return {
         columns: [0, 0],
-        take: () => {},
-        finish(logSumExp) {
+        update: () => {},
+        finalize(logSumExp) {
           const mass = Float32Array.from(logSumExp, (sum, n) => {
             const sink = scope.sinkLogits?.[scope.heads[Math.floor(n / R) % H]!] ?? -Infinity;
             return sink === -Infinity ? 0 : Math.exp(sink - sum);

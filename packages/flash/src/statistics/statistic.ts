@@ -1,35 +1,46 @@
-// What can be gathered from the weights of a call while their tiles pass by: a value, as masks and kernels are.
+// What can be computed from the weights of a call while their tiles pass by: a value, as masks and kernels are.
 import type { Span } from '@polyhead/core';
 import type * as tf from '@tensorflow/tfjs-core';
-import type { WeightTile } from '../weight-tiles';
+import type { WeightTile } from './weight-tiles';
 
-/** What is looked at. */
+/** The region of a call that a statistic is of. */
 export interface StatisticScope {
-  readonly batch: number; // B
-  readonly heads: readonly number[]; // query heads in the order of the results: H of them
-  readonly rows: Span; // queries: R of them
-  readonly keys: number; // Skv
-  readonly sinkLogits?: ArrayLike<number>; // [Hq]
+  /** B: all batch entries. */
+  readonly batch: number;
+  /** Query heads in the order of the results, H of them. */
+  readonly heads: readonly number[];
+  /** Queries, half-open, R of them. */
+  readonly rows: Span;
+  /** Skv */
+  readonly keys: number;
+  /** [Hq]; absent where the call has no sinks. */
+  readonly sinkLogits?: ArrayLike<number>;
 }
 
-/** Something to gather in one pass over the weights. Anyone can write one. */
+/** Something to compute in one pass over the weights. Anyone can write one. */
 export interface Statistic<Result extends tf.TensorContainer> {
+  /** Shown in errors. */
   readonly name: string;
-  /** Makes room. Throws where it does not fit what is looked at. */
-  begin(scope: StatisticScope): Gathering<Result>;
+  /** An accumulator that has seen nothing. Throws where the statistic does not fit the region. */
+  init(scope: StatisticScope): Accumulator<Result>;
 }
 
-export interface Gathering<Result extends tf.TensorContainer> {
+/** What a statistic keeps while tiles of weights pass by. */
+export interface Accumulator<Result extends tf.TensorContainer> {
   /** Keys whose weights it needs; an empty span: of none. Default: all. Other columns may come too. */
   readonly columns?: Span;
   /**
-   * Takes in a tile. Each comes once, those of a row from its first key to its last; where all is hidden none may come.
+   * Adds a tile. Each comes once, those of a row from its first key to its last; where all is hidden none may come.
    *
-   * @param first place of the tile's first row among the rows looked at, [B, H, R]; the others follow
+   * @param first which row of the region, [B, H, R], the tile's first row is; the others follow
    */
-  take(tile: WeightTile, first: number): void;
-  /** @param logSumExp [B, H, R], -Infinity for rows that see nothing */
-  finish(logSumExp: Float64Array): Result;
+  update(tile: WeightTile, first: number): void;
+  /**
+   * The result, when all tiles have come.
+   *
+   * @param logSumExp [B, H, R], -Infinity for rows that see nothing
+   */
+  finalize(logSumExp: Float64Array): Result;
 }
 
 /** [B, H, R], and how many rows that are. */

@@ -20,12 +20,12 @@ export function topKeys(k: number): Statistic<TopKeys> {
   checkSizes('topKeys', { k });
   return {
     name: 'topKeys',
-    begin(scope) {
+    init(scope) {
       const { shape, count } = rowsShape(scope);
       const indices = new Int32Array(count * k).fill(-1);
       const largest = new Float64Array(count * k);
       return {
-        take({ rows, columns, weights }, first) {
+        update({ rows, columns, weights }, first) {
           const width = columns[1] - columns[0];
           for (let r = 0; r < rows[1] - rows[0]; r++) {
             const [begin, end] = [(first + r) * k, (first + r + 1) * k];
@@ -42,7 +42,7 @@ export function topKeys(k: number): Statistic<TopKeys> {
             }
           }
         },
-        finish: () => ({
+        finalize: () => ({
           indices: tf.tensor4d(indices, [...shape, k], 'int32'),
           weights: tf.tensor4d(Float32Array.from(largest), [...shape, k]),
         }),

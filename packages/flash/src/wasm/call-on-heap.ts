@@ -1,24 +1,14 @@
 // A call written down for the module: see assembly/call.ts. Tensors stay where they are.
-import type { KernelCall, RowMatrix } from '@polyhead/core';
+import type { CallSizes, KernelCall, RowMatrix } from '@polyhead/core';
 import type { CallTensors } from '@polyhead/core/kernel';
 import type * as tf from '@tensorflow/tfjs-core';
+import type { TileSizes } from '../kernel-options';
 import { type StoredRun, storedRuns } from '../stored-runs';
-import type { TileSizes } from '../tile-options';
 import type { HeapBlocks } from './heap-blocks';
 import { eachPosition, tablesOnHeap } from './tables-on-heap';
 
-export interface CallSizes {
-  readonly B: number;
-  readonly Hq: number;
-  readonly Hkv: number;
-  readonly Sq: number;
-  readonly Skv: number;
-  readonly D: number;
-  readonly Dv: number;
-}
-
 /** Where results go, and how much is computed at once. */
-export interface Results {
+export interface ForwardRequest {
   readonly tile: TileSizes;
   readonly scoresOnly?: boolean; // values, and what dropout does to weights, do not matter
   readonly output: number; // address of [B, Hq, Sq, Dv]
@@ -26,25 +16,14 @@ export interface Results {
   readonly rowSum: number;
 }
 
-export function callSizes({ inputs }: KernelCall, { query, key, value }: CallTensors): CallSizes {
-  const [B, Hq, Sq, D] = query.shape;
-  const { stored } = inputs;
-  if (!stored) {
-    return { B, Hq, Hkv: key!.shape[1], Sq, Skv: key!.shape[2], D, Dv: value!.shape[3] };
-  }
-  return { B, Hq, Hkv: stored.heads, Sq, Skv: Math.max(0, ...stored.lengths), D, Dv: stored.valueSize };
-}
-
 /** @returns the address of a `Call` */
 export function callOnHeap(
   blocks: HeapBlocks,
   call: KernelCall,
   tensors: CallTensors,
-  { tile, scoresOnly = false, output, rowMax, rowSum }: Results,
+  { tile, scoresOnly = false, output, rowMax, rowSum }: ForwardRequest,
 ): number {
-  const sizes = callSizes(call, tensors);
-  const { Hq, Hkv } = sizes;
-  const { plan } = call;
+  const { plan, sizes } = call;
   const { sinkLogits } = tensors;
   const [planB, planH, , planWidth] = plan.shape;
   const { queriesPerTile, keysPerTile } = tilesOf(tile, sizes);
@@ -52,11 +31,11 @@ export function callOnHeap(
   const written = {
     ...sizes,
     Dv: scoresOnly ? 0 : sizes.Dv,
-    G: Hq / Hkv,
+    G: sizes.Hq / sizes.Hkv,
     ...{ queriesPerTile, keysPerTile },
     query: blocks.addressOf(tensors.query),
     ...{ output, rowMax, rowSum },
-    shrink: shrinkOf(call, sizes),
+    shrink: shrinkOf(call),
     scale: call.scale,
     ...capOf(call.softcap ?? 0),
     ...storedRows(blocks, call, tensors),
@@ -66,8 +45,8 @@ export function callOnHeap(
     dense: dense.length > 0 ? blocks.writeAll('Dense', dense) : 0,
     denseCount: dense.length,
     sinkLogits: sinkLogits ? blocks.addressOf(sinkLogits) : 0,
-    ...dropoutOf(blocks, call, { ...sizes, scoresOnly }),
-    ...tablesOnHeap(blocks, call, tensors, sizes),
+    ...(scoresOnly ? noDropout : dropoutOf(blocks, call)),
+    ...tablesOnHeap(blocks, call, tensors),
     ...(scoresOnly && { valueTable: 0 }),
   };
   return blocks.writeAll('Call', [written]);
@@ -93,12 +72,12 @@ function capOf(softcap: number) {
 }
 
 /** A power of two: it changes no weight but for its exponent. */
-function shrinkOf({ dropout }: KernelCall, { Skv }: CallSizes): number {
-  const most = (Skv + 1) / (1 - (dropout?.rate ?? 0)); // the sink counted
+function shrinkOf({ dropout, sizes }: KernelCall): number {
+  const most = (sizes.Skv + 1) / (1 - (dropout?.rate ?? 0)); // the sink counted
   return 2 ** -Math.ceil(Math.log2(most));
 }
 
-/** Numbers from one place to the next along each axis: 0 where an axis of size 1 serves all. */
+/** Numbers from one index to the next along each axis: 0 where an axis of size 1 serves all. */
 function strides([B, H, Q, K]: readonly [number, number, number, number]) {
   return {
     b: B === 1 ? 0 : H * Q * K,
@@ -122,12 +101,8 @@ function denseOf(blocks: HeapBlocks, mask: tf.Tensor4D) {
 
 const noDropout = { dropoutThreshold: 0, dropoutKept: 1, dropoutSeed: 0, queryOrder: 0, keyOrder: 0 };
 
-function dropoutOf(
-  blocks: HeapBlocks,
-  { dropout, order }: KernelCall,
-  { B, Sq, Skv, scoresOnly }: CallSizes & { readonly scoresOnly: boolean },
-) {
-  if (!dropout || dropout.rate === 0 || scoresOnly) return noDropout;
+function dropoutOf(blocks: HeapBlocks, { dropout, order, sizes: { B, Sq, Skv } }: KernelCall) {
+  if (!dropout || dropout.rate === 0) return noDropout;
   const { rate, seed } = dropout;
   return {
     queryOrder: blocks.write(eachPosition(order.query, B, Sq)),
@@ -139,7 +114,7 @@ function dropoutOf(
 }
 
 /** Runs of rows in token order, for each batch entry. */
-function storedRows(blocks: HeapBlocks, { inputs }: KernelCall, { query, key, value }: CallTensors) {
+function storedRows(blocks: HeapBlocks, { inputs, sizes: { B } }: KernelCall, { key, value }: CallTensors) {
   const { stored } = inputs;
   const parts = stored?.parts ?? [partOf(key!, value!)];
   const addresses = parts.map((part) => {
@@ -149,11 +124,11 @@ function storedRows(blocks: HeapBlocks, { inputs }: KernelCall, { query, key, va
     return blocks.writeAll('Part', [{ key: keyAt!, value: valueAt!, headStride: part.headStride }]);
   });
   const runs: { token: number; count: number; row: number; part: number }[] = [];
-  const runsOf = new Int32Array(query.shape[0] * 2);
-  for (let b = 0; b < query.shape[0]; b++) {
-    const found = stored ? storedRuns('flash', stored, b) : wholeTensor(key!, b);
-    runsOf.set([runs.length, found.length], b * 2);
-    for (const run of found) runs.push({ ...run, part: addresses[run.part]! });
+  const runsOf = new Int32Array(B * 2);
+  for (let b = 0; b < B; b++) {
+    const runsOfEntry = stored ? storedRuns(stored, b) : wholeTensor(key!, b);
+    runsOf.set([runs.length, runsOfEntry.length], b * 2);
+    for (const run of runsOfEntry) runs.push({ ...run, part: addresses[run.part]! });
   }
   return { runs: blocks.writeAll('Run', runs), runsOf: blocks.write(runsOf) };
 }

@@ -1,30 +1,36 @@
 // The fused kernel in WebAssembly, on the tensors of tfjs's wasm backend as they lie.
 import { type AttentionKernel, ConfigError, type KernelCall } from '@polyhead/core';
-import { callTensors, heapMemory, normalizeOptions } from '@polyhead/core/kernel';
+import { callTensors, floatsOnHeap, heapMemory, normalizeOptions, withGradient } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
-import { weightsRefused } from '../refusals';
-import { type TileOptions, tileSizes } from '../tile-options';
-import { callSizes } from './call-on-heap';
-import { compileModule, enableRelaxedSimd, kernelIn, knowsRelaxedSimd, type SimdKind } from './kernel-module';
-import { reasonsWithoutHeap } from './reasons';
+import { type TileOptions, tileSizes, weightsRefused } from '../kernel-options';
+import {
+  compileModule,
+  enableRelaxedSimd,
+  kernelIn,
+  knowsRelaxedSimd,
+  reasonsWithoutHeap,
+  type SimdKind,
+} from './kernel-module';
+import { runBackward } from './run-backward';
 import { logSumExpOf, runForward } from './run-forward';
-import { tapedAttention } from './taped-attention';
+import type { PassRunner } from './run-pass';
 import { ThreadPool } from './threads/thread-pool';
 import { forwardWork, noteOfThreads } from './threads/worth';
 
 const mostThreads = 256; // more than machines have; each takes some megabytes
 
+/** How it computes; results are the same but for rounding. */
 export interface FlashWasmOptions extends TileOptions {
   /**
    * Relaxed SIMD, about a quarter faster. 'auto': where the engine knows it. false: never. true: switched on where the engine
    * has it behind a flag, as Node 20 does; the flag holds for the whole process. Default: 'auto'.
    */
-  readonly relaxedSimd?: 'auto' | boolean;
+  readonly relaxedSimd?: 'auto' | boolean | undefined;
   /**
    * How many threads compute, the caller's among them, from when `prepare` has been awaited until `dispose`; a small call has
-   * one. 1 to 256. Where tfjs's memory is not shared, as in Node, tensors are copied at each call, into room that is kept. Default: 1.
+   * one. 1 to 256. Where tfjs's memory is not shared, as in Node, tensors are copied at each call, into workspace that is kept. Default: 1.
    */
-  readonly threads?: number;
+  readonly threads?: number | undefined;
 }
 
 /**
@@ -66,21 +72,31 @@ export function flashWasm(options: FlashWasmOptions = {}): AttentionKernel {
       const threaded = pool && noteOfThreads(pool, forwardWork(call, callTensors(call), tile));
       return [`${simdKind()} SIMD, ${threaded ?? 'one thread'}`];
     },
-    run(call) {
-      const tensors = callTensors(call);
-      const asksLogSumExp = call.returns?.includes('logSumExp') ?? false;
-      const { B, Hq, Sq } = callSizes(call, tensors);
-      const runner = { kernel: kernelIn(heapMemory()!, simdKind()), tile, pool };
-      if (call.isTaped) return tapedAttention(runner, call, tensors, asksLogSumExp);
-      const { output, sums } = runForward(runner, call, tensors);
-      return {
-        output,
-        ...(asksLogSumExp && { logSumExp: tf.tensor3d(logSumExpOf(sums), [B, Hq, Sq]) }),
-      };
-    },
+    run: (call) => runOnHeap({ kernel: kernelIn(heapMemory()!, simdKind()), tile, pool }, call),
     dispose: () => pool?.end('the kernel is disposed'),
   };
 }
+
+function runOnHeap(runner: PassRunner, call: KernelCall) {
+  return withGradient(call, {
+    forward(again, tensors) {
+      const { output, sums } = runForward(runner, again, tensors);
+      const { B, Hq, Sq } = call.sizes;
+      return {
+        result: {
+          output,
+          ...(call.returns?.includes('logSumExp') && {
+            logSumExp: tf.tensor3d(logSumExpOf(sums), [B, Hq, Sq]),
+          }),
+        },
+        saved: { ...sums, output: call.isTaped ? floatsOnHeap(output).slice() : noFloats },
+      };
+    },
+    backward: (again, tensors, results) => runBackward(runner, again, tensors, results),
+  });
+}
+
+const noFloats = new Float32Array(0);
 
 function chooseSimd(relaxedSimd: 'auto' | boolean): SimdKind {
   if (relaxedSimd === true) enableRelaxedSimd();
@@ -88,8 +104,5 @@ function chooseSimd(relaxedSimd: 'auto' | boolean): SimdKind {
 }
 
 function reasonsAgainst({ returns = [] }: KernelCall): string[] {
-  const rules: readonly (readonly [refuses: boolean, reason: string])[] = [
-    [returns.includes('weights'), weightsRefused],
-  ];
-  return [...reasonsWithoutHeap(), ...rules.filter(([refuses]) => refuses).map(([, reason]) => reason)];
+  return [...reasonsWithoutHeap(), ...(returns.includes('weights') ? [weightsRefused] : [])];
 }

@@ -33,21 +33,21 @@ export class HeapBlocks {
   finishResults(): void {}
 
   /** Bytes that may hold anything. */
-  take(bytes: number): number {
+  reserve(bytes: number): number {
     const address = allocateOnHeap(Math.max(bytes, 4));
     this.#addresses.push(address);
     return address;
   }
 
   zeros(numbers: number): number {
-    const address = this.take(numbers * 4);
+    const address = this.reserve(numbers * 4);
     this.floatsAt(address, numbers).fill(0);
     return address;
   }
 
   /** A copy of numbers of four bytes. */
   write(numbers: Int32Array | Float32Array | Uint32Array): number {
-    const address = this.take(numbers.byteLength);
+    const address = this.reserve(numbers.byteLength);
     const bytes = new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
     new Uint8Array(this.memory.buffer).set(bytes, address);
     return address;

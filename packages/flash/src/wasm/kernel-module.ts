@@ -1,5 +1,7 @@
 // The compiled module, and its instances: one for each memory it works in.
-import type { TileSizes } from '../tile-options';
+import { hasWasmHeap, heapMemory } from '@polyhead/core/kernel';
+import * as tf from '@tensorflow/tfjs-core';
+import type { TileSizes } from '../kernel-options';
 import { plain, relaxed } from './compiled';
 
 /** A kernel in the heap of tfjs, and how much it computes at once. */
@@ -10,13 +12,13 @@ export interface Runner {
 
 /** What `assembly/index.ts` exports. */
 export interface KernelExports {
-  roomBytes(call: number, isBackward: boolean): number;
-  beginRoom(call: number, room: number, isBackward: boolean): void;
+  workspaceBytes(call: number, isBackward: boolean): number;
+  initWorkspace(call: number, workspace: number, isBackward: boolean): void;
   tileCount(call: number): number;
-  forward(call: number, room: number, from: number, to: number): void;
-  backward(call: number, gradients: number, room: number, from: number, to: number): void;
-  beginRows(call: number, room: number, head: number, first: number): void;
-  weights(call: number, room: number, first: number, from: number, to: number, at: number): number;
+  forward(call: number, workspace: number, from: number, to: number): void;
+  backward(call: number, gradients: number, workspace: number, from: number, to: number): void;
+  beginRows(call: number, workspace: number, head: number, first: number): void;
+  weights(call: number, workspace: number, first: number, from: number, to: number, at: number): number;
 }
 
 /** Relaxed SIMD multiplies and adds in one step: about a quarter faster. */
@@ -26,6 +28,14 @@ const texts: Readonly<Record<SimdKind, string>> = { plain, relaxed };
 const modules = new Map<SimdKind, WebAssembly.Module>();
 const sharedModules = new Map<SimdKind, WebAssembly.Module>();
 const instances = new WeakMap<WebAssembly.Memory, Map<SimdKind, KernelExports>>();
+
+/** Why tensors cannot be worked on where they lie; empty where they can. */
+export function reasonsWithoutHeap(): string[] {
+  if (hasWasmHeap() && heapMemory()) return [];
+  return [
+    `backend "${tf.getBackend()}" has no heap that it could work on: reserve "wasm", or the kernel composed`,
+  ];
+}
 
 /** Whether this engine knows relaxed SIMD, now. */
 export function knowsRelaxedSimd(): boolean {
@@ -52,16 +62,16 @@ export async function compileModule(simd: SimdKind, isShared: boolean): Promise<
 export function kernelIn(memory: WebAssembly.Memory, simd: SimdKind): KernelExports {
   const ofMemory = instances.get(memory) ?? new Map<SimdKind, KernelExports>();
   instances.set(memory, ofMemory);
-  let found = ofMemory.get(simd);
-  if (!found) {
+  let kernel = ofMemory.get(simd);
+  if (!kernel) {
     const isShared = sharesMemory(memory);
     const known = isShared ? sharedModules : modules;
     const module = known.get(simd) ?? new WebAssembly.Module(bytesOf(simd, isShared));
     known.set(simd, module);
-    found = new WebAssembly.Instance(module, { env: { memory } }).exports as unknown as KernelExports;
-    ofMemory.set(simd, found);
+    kernel = new WebAssembly.Instance(module, { env: { memory } }).exports as unknown as KernelExports;
+    ofMemory.set(simd, kernel);
   }
-  return found;
+  return kernel;
 }
 
 /** Whether threads can share a memory. That of tfjs is such a one where its own threads run. */

@@ -1,43 +1,41 @@
 // The gradient of a call on the heap of tfjs's wasm backend.
-import type { KernelCall } from '@polyhead/core';
-import { type CallTensors, emptyOnHeap, floatsOnHeap } from '@polyhead/core/kernel';
+import type { CallSizes, KernelCall } from '@polyhead/core';
+import { type CallTensors, emptyOnHeap, floatsOnHeap, type ResultGradients } from '@polyhead/core/kernel';
 import type * as tf from '@tensorflow/tfjs-core';
-import { type CallSizes, callOnHeap, callSizes } from './call-on-heap';
+import { callOnHeap } from './call-on-heap';
 import type { HeapBlocks } from './heap-blocks';
 import type { RowSums } from './run-forward';
-import { type PassRoom, type PassRunner, runPass } from './run-pass';
+import { type PassHeap, type PassRunner, runPass } from './run-pass';
 import { backwardWork } from './threads/worth';
 
-/** What the forward pass has found. */
-export interface Found extends RowSums {
+/** What the forward pass saves for it. */
+export interface SavedForward extends RowSums {
   readonly output: Float32Array; // [B, Hq, Sq, Dv]
 }
 
 /** The gradient of each tensor that has one. */
 export type CallGradients = { readonly [name in keyof CallTensors]: tf.Tensor };
 
-/** @param given gradient of the output, and behind each row, where it was asked for, of its log-sum-exp: [B, Hq, Sq, Dv | Dv + 1] */
 export function runBackward(
   runner: PassRunner,
   call: KernelCall,
   tensors: CallTensors,
-  { found, given }: { readonly found: Found; readonly given: tf.Tensor4D },
+  { saved, gradient }: { readonly saved: SavedForward; readonly gradient: ResultGradients },
 ): CallGradients {
-  const sizes = callSizes(call, tensors);
-  const { B, Hq, Hkv, Sq, Skv, D, Dv } = sizes;
+  const { B, Hq, Hkv, Sq, Skv, D, Dv } = call.sizes;
   const gradients = emptyGradients(tensors);
-  const computeIn = ({ blocks, run }: PassRoom) => {
-    const [rowMax, rowSum] = [blocks.write(found.rowMax), blocks.write(found.rowSum)];
-    const results = { tile: runner.tile, output: 0, rowMax, rowSum };
-    const written = callOnHeap(blocks, call, tensors, results);
+  const computeIn = ({ blocks, run }: PassHeap) => {
+    const [rowMax, rowSum] = [blocks.write(saved.rowMax), blocks.write(saved.rowSum)];
+    const request = { tile: runner.tile, output: 0, rowMax, rowSum };
+    const written = callOnHeap(blocks, call, tensors, request);
     const delta = blocks.zeros(B * Hq * Sq);
     const key = paddedRows(blocks, gradients.key!, B * Hkv * Skv, D);
     const value = paddedRows(blocks, gradients.value!, B * Hkv * Skv, Dv);
     const tables = tableGradients(blocks, gradients);
     const into = {
-      output: blocks.write(found.output),
-      given: blocks.addressOf(given),
-      givenWidth: given.shape[3],
+      output: blocks.write(saved.output),
+      outputGradient: blocks.addressOf(gradient.output),
+      logSumExpGradient: gradient.logSumExp ? blocks.addressOf(gradient.logSumExp) : 0,
       query: blocks.sumsAt(gradients.query!),
       key: key.address,
       value: value.address,
@@ -51,8 +49,8 @@ export function runBackward(
     value.finish();
     tables.finish();
     if (!tensors.sinkLogits) return;
-    const ofRows = { ...found, delta: blocks.floats(delta, B * Hq * Sq) };
-    floatsOnHeap(gradients.sinkLogits!).set(sinkGradients(sizes, tensors.sinkLogits.dataSync(), ofRows));
+    const ofRows = { ...saved, delta: blocks.floats(delta, B * Hq * Sq) };
+    floatsOnHeap(gradients.sinkLogits!).set(sinkGradients(call.sizes, tensors.sinkLogits.dataSync(), ofRows));
   };
   runPass(runner, backwardWork(call, tensors), computeIn);
   return gradients;
@@ -64,7 +62,7 @@ function emptyGradients(tensors: CallTensors): CallGradients {
   return Object.fromEntries(empty) as unknown as CallGradients;
 }
 
-/** Rows that the kernel adds to are a multiple of eight numbers wide: the gradient itself, or room that is copied into it. */
+/** Rows that the kernel adds to are a multiple of eight numbers wide: the gradient itself, or workspace that is copied into it. */
 function paddedRows(blocks: HeapBlocks, gradient: tf.Tensor, rows: number, size: number) {
   const width = Math.ceil(size / 8) * 8;
   if (width === size) return { address: blocks.sumsAt(gradient), finish: () => {} };

@@ -2,11 +2,11 @@
 import type { KernelCall } from '@polyhead/core';
 import { type CallTensors, emptyOnHeap } from '@polyhead/core/kernel';
 import type * as tf from '@tensorflow/tfjs-core';
-import { callOnHeap, callSizes } from './call-on-heap';
+import { callOnHeap } from './call-on-heap';
 import { type PassRunner, runPass } from './run-pass';
 import { forwardWork } from './threads/worth';
 
-export interface Outcome {
+export interface ForwardResult {
   readonly output: tf.Tensor4D; // [B, Hq, Sq, Dv]
   readonly sums: RowSums;
 }
@@ -17,16 +17,16 @@ export interface RowSums {
   readonly rowSum: Float32Array;
 }
 
-export function runForward(runner: PassRunner, call: KernelCall, tensors: CallTensors): Outcome {
-  const { B, Hq, Hkv, Sq, Dv } = callSizes(call, tensors);
+export function runForward(runner: PassRunner, call: KernelCall, tensors: CallTensors): ForwardResult {
+  const { B, Hq, Hkv, Sq, Dv } = call.sizes;
   const { tile } = runner;
   const rows = B * Hq * Sq;
   const output = emptyOnHeap<tf.Rank.R4>([B, Hq, Sq, Dv]);
   try {
     const sums = runPass(runner, forwardWork(call, tensors, tile), ({ blocks, run }) => {
-      const [rowMax, rowSum] = [blocks.take(rows * 4), blocks.take(rows * 4)];
-      const results = { tile, output: blocks.resultAt(output), rowMax, rowSum };
-      run({ call: callOnHeap(blocks, call, tensors, results), gradients: 0, heads: B * Hkv });
+      const [rowMax, rowSum] = [blocks.reserve(rows * 4), blocks.reserve(rows * 4)];
+      const request = { tile, output: blocks.resultAt(output), rowMax, rowSum };
+      run({ call: callOnHeap(blocks, call, tensors, request), gradients: 0, heads: B * Hkv });
       blocks.finishResults();
       return { rowMax: blocks.floats(rowMax, rows), rowSum: blocks.floats(rowSum, rows) };
     });

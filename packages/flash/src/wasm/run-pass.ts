@@ -1,8 +1,8 @@
 // A pass of a call, by several threads where they gain something, else by one.
 import { HeapBlocks } from './heap-blocks';
 import type { Runner } from './kernel-module';
-import type { Pass, ThreadPool } from './threads/thread-pool';
-import { ThreadsFailed } from './threads/threads-failed';
+import { ThreadsFailed } from './threads/copied-blocks';
+import type { ThreadPass, ThreadPool } from './threads/thread-pool';
 import { expectedMs, type Work, whyOneThread } from './threads/worth';
 
 /** The kernel in the heap of tfjs, and threads that may help. */
@@ -11,13 +11,13 @@ export interface PassRunner extends Runner {
 }
 
 /** Where a pass lies, and what computes it. */
-export interface PassRoom {
+export interface PassHeap {
   readonly blocks: HeapBlocks;
-  run(pass: Omit<Pass, 'expectedMs'>): void;
+  run(pass: Omit<ThreadPass, 'expectedMs'>): void;
 }
 
 /** @param use writes the pass down, runs it and reads what it has given; all of it once more, where threads fail */
-export function runPass<T>(runner: PassRunner, work: Work, use: (room: PassRoom) => T): T {
+export function runPass<T>(runner: PassRunner, work: Work, use: (workspace: PassHeap) => T): T {
   const { pool, kernel } = runner;
   if (pool && whyOneThread(pool, work) === undefined) {
     const blocks = pool.blocks();
@@ -42,11 +42,11 @@ export function runPass<T>(runner: PassRunner, work: Work, use: (room: PassRoom)
 function runAlone(
   kernel: Runner['kernel'],
   blocks: HeapBlocks,
-  { call, gradients, heads }: Omit<Pass, 'expectedMs'>,
+  { call, gradients, heads }: Omit<ThreadPass, 'expectedMs'>,
 ): void {
   const isBackward = gradients !== 0;
-  const room = blocks.take(kernel.roomBytes(call, isBackward));
-  kernel.beginRoom(call, room, isBackward);
-  if (isBackward) kernel.backward(call, gradients, room, 0, heads);
-  else kernel.forward(call, room, 0, kernel.tileCount(call));
+  const workspace = blocks.reserve(kernel.workspaceBytes(call, isBackward));
+  kernel.initWorkspace(call, workspace, isBackward);
+  if (isBackward) kernel.backward(call, gradients, workspace, 0, heads);
+  else kernel.forward(call, workspace, 0, kernel.tileCount(call));
 }

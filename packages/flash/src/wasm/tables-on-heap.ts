@@ -17,16 +17,15 @@ const noTables = {
 
 export function tablesOnHeap(
   blocks: HeapBlocks,
-  { relative, positions }: KernelCall,
+  { relative, positions, sizes: { B, Sq, Skv } }: KernelCall,
   tensors: CallTensors,
-  { B, Sq, Skv }: { readonly B: number; readonly Sq: number; readonly Skv: number },
 ): typeof noTables {
   const { biasTable, keyTable, keyTableQuery, queryTable, valueTable } = tensors;
   if (!(biasTable || keyTable || queryTable || valueTable)) return noTables;
   const table = (
     tensor: tf.Tensor2D | tf.Tensor3D | undefined,
-    found: { readonly index: DistanceIndex } | undefined,
-  ) => (tensor ? tableOnHeap(blocks, tensor, found!.index) : 0);
+    relativeTable: { readonly index: DistanceIndex } | undefined,
+  ) => (tensor ? tableOnHeap(blocks, tensor, relativeTable!.index) : 0);
   return {
     queryPositions: blocks.write(eachPosition(positions.query, B, Sq)),
     keyPositions: blocks.write(eachPosition(positions.key, B, Skv)),

@@ -2,16 +2,16 @@
 // 2108.12409).
 import { Call, Gradients, Table } from './call';
 import { BIAS_TABLE, lookUp } from './lookup';
-import { LANES, panelOf, Room } from './room';
+import { LANES, panelOf, Workspace } from './workspace';
 import { NEGATIVE_INFINITY } from './simd';
 import { gradientOf, tableOf } from './table-products';
 
 /** Adds the biases of distances. One of -Infinity hides its pairs. */
-export function addTableBias(call: Call, room: Room, p: i32, scores: usize): void {
-  const panel = panelOf(room, p);
+export function addBiasTable(call: Call, workspace: Workspace, p: i32, scores: usize): void {
+  const panel = panelOf(workspace, p);
   const table = changetype<Table>(call.biasTable);
-  const lookup = room.lookup;
-  lookUp(call, room, BIAS_TABLE, table, p);
+  const lookup = workspace.lookup;
+  lookUp(call, workspace, BIAS_TABLE, table, p);
   const count = panel.to - panel.from;
   const biases = tableOf(table, panel);
   // The biases in the order of the rows looked up.
@@ -21,10 +21,10 @@ export function addTableBias(call: Call, room: Room, p: i32, scores: usize): voi
   for (let n = 0; n < entries; n++) {
     const at = (n as usize) << 2;
     const row = load<i32>(rows + at);
-    store<f32>(room.tableBiases + at, row < 0 ? 0 : load<f32>(biases + ((row as usize) << 2)));
+    store<f32>(workspace.biasTableNumbers + at, row < 0 ? 0 : load<f32>(biases + ((row as usize) << 2)));
   }
   const hides = f32x4.splat(NEGATIVE_INFINITY);
-  let from = room.tableBiases + (isLine ? ((count - 1) as usize) << 2 : 0);
+  let from = workspace.biasTableNumbers + (isLine ? ((count - 1) as usize) << 2 : 0);
   for (let key = 0; key < count; key++, scores += 32, from += lookup.stride) {
     for (let half: usize = 0; half < 32; half += 16) {
       const bias = v128.load(from + half);
@@ -35,20 +35,20 @@ export function addTableBias(call: Call, room: Room, p: i32, scores: usize): voi
 }
 
 /** Biases of distances: sums in doubles, since few of them get the gradients of all pairs. */
-export function addTableBiasGradients(
+export function addBiasTableGradients(
   call: Call,
   gradients: Gradients,
-  room: Room,
+  workspace: Workspace,
   p: i32,
   scoreGradients: usize,
 ): void {
-  const panel = panelOf(room, p);
+  const panel = panelOf(workspace, p);
   const table = changetype<Table>(call.biasTable);
-  lookUp(call, room, BIAS_TABLE, table, p);
+  lookUp(call, workspace, BIAS_TABLE, table, p);
   const to = gradientOf(gradients.biasTable, table, panel.h, 8);
   const count = panel.to - panel.from;
-  let entries = room.lookup.at;
-  for (let key = 0; key < count; key++, entries += room.lookup.stride, scoreGradients += 32) {
+  let entries = workspace.lookup.at;
+  for (let key = 0; key < count; key++, entries += workspace.lookup.stride, scoreGradients += 32) {
     for (let n: usize = 0; n < 32; n += 4) {
       const row = load<i32>(entries + n);
       if (row < 0) continue;

@@ -54,8 +54,8 @@ export class Call {
 @unmanaged
 export class Gradients {
   output: usize; // the result, [B, Hq, Sq, Dv]
-  given: usize; // its gradient, [B, Hq, Sq, givenWidth]; behind it, where there is more, that of log-sum-exp
-  givenWidth: i32;
+  outputGradient: usize; // of the result, [B, Hq, Sq, Dv]
+  logSumExpGradient: usize; // [B, Hq, Sq]; 0: none
   query: usize; // [B, Hq, Sq, D]
   key: usize; // [B, Hkv, Skv, keyColumns]
   value: usize; // [B, Hkv, Skv, columns]
@@ -97,7 +97,7 @@ export class Run {
   part: usize; // Part
 }
 
-/** Rows of numbers found by the distance of a pair, key position - query position. */
+/** Rows of numbers looked up by the distance of a pair, key position - query position. */
 @unmanaged
 export class Table {
   rows: usize; // [1 | Hq, R, width]

@@ -1,6 +1,6 @@
 // Dropout: the same draws as everywhere (core/dropout.ts), from seed, batch entry, head and token order.
 import { Call } from './call';
-import { LANES, Panel, Room, rowOf } from './room';
+import { LANES, Panel, Workspace, rowOf } from './workspace';
 
 function mix(x: i32): i32 {
   x = (x ^ ((x as u32) >>> 16)) * 0x85ebca6b;
@@ -16,19 +16,19 @@ function mixFour(x: v128): v128 {
 }
 
 /** Sets what all draws of a row begin with. */
-export function beginDraws(call: Call, room: Room, slot: i32): void {
-  const row = rowOf(room, slot);
-  const query = load<i32>(call.queryOrder + (((room.b * call.Sq + row.i) as usize) << 2));
-  const draws = mix(mix(mix(mix(call.dropoutSeed) + room.b) + row.h * 0x9e3779b1) + query * 0x85ebca77);
-  store<i32>(room.draws + ((slot as usize) << 2), draws);
+export function beginDraws(call: Call, workspace: Workspace, slot: i32): void {
+  const row = rowOf(workspace, slot);
+  const query = load<i32>(call.queryOrder + (((workspace.b * call.Sq + row.i) as usize) << 2));
+  const draws = mix(mix(mix(mix(call.dropoutSeed) + workspace.b) + row.h * 0x9e3779b1) + query * 0x85ebca77);
+  store<i32>(workspace.draws + ((slot as usize) << 2), draws);
 }
 
 /** Multiplies weights by 0, or by what keeps their mean. */
-export function dropWeights(call: Call, room: Room, panel: Panel, firstSlot: i32, weights: usize): void {
-  const draws = room.draws + ((firstSlot as usize) << 2);
+export function dropWeights(call: Call, workspace: Workspace, panel: Panel, firstSlot: i32, weights: usize): void {
+  const draws = workspace.draws + ((firstSlot as usize) << 2);
   const draws0 = v128.load(draws);
   const draws1 = v128.load(draws, 16);
-  let order = call.keyOrder + (((room.b * call.Skv + panel.from) as usize) << 2);
+  let order = call.keyOrder + (((workspace.b * call.Skv + panel.from) as usize) << 2);
   const threshold = i32x4.splat(call.dropoutThreshold as i32);
   const kept = f32x4.splat(call.dropoutKept);
   for (let key = panel.from; key < panel.to; key++, weights += 32, order += 4) {

@@ -2,41 +2,41 @@
 import { backwardHead } from './backward';
 import { Call, Gradients } from './call';
 import { forwardTile, tilesPerHead } from './forward';
-import { layOut } from './lay-out';
-import { roomAt } from './room';
+import { layoutWorkspace } from './layout-workspace';
+import { workspaceAt } from './workspace';
 import { beginWeights, weighTile } from './weights';
 
-/** Bytes of the room that one thread needs for a pass. */
-export function roomBytes(call: usize, isBackward: bool): f64 {
-  return layOut(changetype<Call>(call), 0, isBackward) as f64;
+/** Bytes of the workspace that one thread needs for a pass. */
+export function workspaceBytes(call: usize, isBackward: bool): f64 {
+  return layoutWorkspace(changetype<Call>(call), 0, isBackward) as f64;
 }
 
-export function beginRoom(call: usize, room: usize, isBackward: bool): void {
-  layOut(changetype<Call>(call), room, isBackward);
+export function initWorkspace(call: usize, workspace: usize, isBackward: bool): void {
+  layoutWorkspace(changetype<Call>(call), workspace, isBackward);
 }
 
 export function tileCount(call: usize): i32 {
-  const found = changetype<Call>(call);
-  return found.B * found.Hkv * tilesPerHead(found);
+  const tiled = changetype<Call>(call);
+  return tiled.B * tiled.Hkv * tilesPerHead(tiled);
 }
 
 /** The query rows of the tiles [from, to). */
-export function forward(call: usize, room: usize, from: i32, to: i32): void {
-  for (let tile = from; tile < to; tile++) forwardTile(changetype<Call>(call), roomAt(room), tile);
+export function forward(call: usize, workspace: usize, from: i32, to: i32): void {
+  for (let tile = from; tile < to; tile++) forwardTile(changetype<Call>(call), workspaceAt(workspace), tile);
 }
 
 /** The key/value heads [from, to) of all batch entries. */
-export function backward(call: usize, gradients: usize, room: usize, from: i32, to: i32): void {
+export function backward(call: usize, gradients: usize, workspace: usize, from: i32, to: i32): void {
   for (let head = from; head < to; head++) {
-    backwardHead(changetype<Call>(call), changetype<Gradients>(gradients), roomAt(room), head);
+    backwardHead(changetype<Call>(call), changetype<Gradients>(gradients), workspaceAt(workspace), head);
   }
 }
 
 /** The queries from `first` on of a key/value head, whose weights `weights` then writes. */
-export function beginRows(call: usize, room: usize, head: i32, first: i32): void {
-  beginWeights(changetype<Call>(call), roomAt(room), head, first);
+export function beginRows(call: usize, workspace: usize, head: i32, first: i32): void {
+  beginWeights(changetype<Call>(call), workspaceAt(workspace), head, first);
 }
 
-export function weights(call: usize, room: usize, first: i32, from: i32, to: i32, at: usize): bool {
-  return weighTile(changetype<Call>(call), roomAt(room), first, from, to, at);
+export function weights(call: usize, workspace: usize, first: i32, from: i32, to: i32, at: usize): bool {
+  return weighTile(changetype<Call>(call), workspaceAt(workspace), first, from, to, at);
 }

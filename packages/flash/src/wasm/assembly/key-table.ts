@@ -1,41 +1,41 @@
-// scores += scale · q·keys_d: products of queries, or of queries of their own, with rows found by distance (Shaw et al. 2018,
+// scores += scale · q·keys_d: products of queries, or of queries of their own, with rows looked up by distance (Shaw et al. 2018,
 // 1803.02155; Dai et al. 2019, 1901.02860).
 import { Call, Gradients, Table } from './call';
 import { KEY_TABLE, lookUp } from './lookup';
 import { addOuterSeen, addWeightedSeen } from './non-finite';
-import { LANES, panelOf, Room } from './room';
+import { LANES, panelOf, Workspace } from './workspace';
 import { addProducts, gradientOf, makeProducts, ofGroup, sumByRow, tableOf } from './table-products';
 
 /** Adds the products of queries, or of queries of their own, with the table of keys. */
-export function addKeyTable(call: Call, room: Room, p: i32, scores: usize): void {
-  const panel = panelOf(room, p);
+export function addKeyTable(call: Call, workspace: Workspace, p: i32, scores: usize): void {
+  const panel = panelOf(workspace, p);
   const table = changetype<Table>(call.keyTable);
-  lookUp(call, room, KEY_TABLE, table, p);
-  const queries = room.tableQueries + (((p * LANES * call.D) as usize) << 2);
-  makeProducts(room, room.keyProducts, p, tableOf(table, panel), table.width, queries, call.D);
-  addProducts(room, panel.to - panel.from, ofGroup(room.keyProducts.numbers, table.R, p), scores);
+  lookUp(call, workspace, KEY_TABLE, table, p);
+  const queries = workspace.keyTableQueries + (((p * LANES * call.D) as usize) << 2);
+  makeProducts(workspace, workspace.keyTableProducts, p, tableOf(table, panel), table.width, queries, call.D);
+  addProducts(workspace, panel.to - panel.from, ofGroup(workspace.keyTableProducts.numbers, table.R, p), scores);
 }
 
 /** No gradient of a product has been seen. */
-export function beginTableSums(call: Call, room: Room): void {
+export function beginKeyTableSums(call: Call, workspace: Workspace): void {
   if (call.keyTable === 0) return;
   const R = changetype<Table>(call.keyTable).R;
-  memory.fill(room.keyTableSums, 0, ((room.panelCount * R * LANES) as usize) << 2);
-  for (let p = 0; p < room.panelCount; p++) {
-    panelOf(room, p).keyTableFrom = R;
-    panelOf(room, p).keyTableTo = 0;
+  memory.fill(workspace.keyTableSums, 0, ((workspace.panelCount * R * LANES) as usize) << 2);
+  for (let p = 0; p < workspace.panelCount; p++) {
+    panelOf(workspace, p).keyTableFrom = R;
+    panelOf(workspace, p).keyTableTo = 0;
   }
 }
 
 /** Gradients of products of queries with the table of keys, summed by table row. */
-export function sumKeyTable(call: Call, room: Room, p: i32, scoreGradients: usize): void {
-  const panel = panelOf(room, p);
+export function sumKeyTable(call: Call, workspace: Workspace, p: i32, scoreGradients: usize): void {
+  const panel = panelOf(workspace, p);
   const table = changetype<Table>(call.keyTable);
-  lookUp(call, room, KEY_TABLE, table, p);
-  sumByRow(room, panel.to - panel.from, scoreGradients, ofGroup(room.keyTableSums, table.R, p));
-  if (room.lookup.uniform === -1) return;
-  panel.keyTableFrom = min(panel.keyTableFrom, room.lookup.from);
-  panel.keyTableTo = max(panel.keyTableTo, room.lookup.to);
+  lookUp(call, workspace, KEY_TABLE, table, p);
+  sumByRow(workspace, panel.to - panel.from, scoreGradients, ofGroup(workspace.keyTableSums, table.R, p));
+  if (workspace.lookup.uniform === -1) return;
+  panel.keyTableFrom = min(panel.keyTableFrom, workspace.lookup.from);
+  panel.keyTableTo = max(panel.keyTableTo, workspace.lookup.to);
 }
 
 /**
@@ -47,35 +47,35 @@ export function sumKeyTable(call: Call, room: Room, p: i32, scoreGradients: usiz
 export function finishKeyTable(
   call: Call,
   gradients: Gradients,
-  room: Room,
+  workspace: Workspace,
   p: i32,
   rows: usize,
   to: usize,
 ): void {
-  const panel = panelOf(room, p);
+  const panel = panelOf(workspace, p);
   const table = changetype<Table>(call.keyTable);
   const first = panel.keyTableFrom;
   const count = panel.keyTableTo - first;
   if (count <= 0) return;
-  const sums = ofGroup(room.keyTableSums, table.R, p) + ((first as usize) << 5);
+  const sums = ofGroup(workspace.keyTableSums, table.R, p) + ((first as usize) << 5);
   const stride = (table.width as usize) << 2;
-  const place = ((p * LANES) as usize) * stride;
+  const offset = ((p * LANES) as usize) * stride;
   const entries = (first as usize) * stride;
   addOuterSeen(
     sums,
     count,
-    rows + place,
+    rows + offset,
     table.width,
     gradientOf(gradients.keyTable, table, panel.h, 4) + entries,
   );
   for (let half: usize = 0; half < 2; half++) {
-    const at = to + place + half * 4 * stride;
+    const at = to + offset + half * 4 * stride;
     addWeightedSeen(
       sums + (half << 4),
       tableOf(table, panel) + entries,
       stride,
       count,
-      room.ones,
+      workspace.ones,
       at,
       table.width,
     );

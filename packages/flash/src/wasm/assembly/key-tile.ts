@@ -1,11 +1,11 @@
 // Keys and values of a tile: where they lie, or gathered from runs, pages and words of 8- or 4-bit numbers.
 import { Call, Matrix, Part, Run } from './call';
-import { Room } from './room';
+import { Workspace } from './workspace';
 
 /** Finds the rows of the tokens [from, to) of the current head. */
-export function loadTile(call: Call, room: Room, from: i32, to: i32): void {
-  room.tileFrom = from;
-  const entry = call.runsOf + ((room.b as usize) << 3);
+export function loadTile(call: Call, workspace: Workspace, from: i32, to: i32): void {
+  workspace.tileFrom = from;
+  const entry = call.runsOf + ((workspace.b as usize) << 3);
   const runs = call.runs + (load<i32>(entry) as usize) * offsetof<Run>();
   const end = runs + (load<i32>(entry, 4) as usize) * offsetof<Run>();
   let run = runs;
@@ -13,26 +13,26 @@ export function loadTile(call: Call, room: Room, from: i32, to: i32): void {
   const first = changetype<Run>(run);
   const part = changetype<Part>(first.part);
   const isWhole = first.token + first.count >= to;
-  const row = first.row + room.head * part.headStride + from - first.token;
+  const row = first.row + workspace.head * part.headStride + from - first.token;
   const key = changetype<Matrix>(part.key);
   const value = changetype<Matrix>(part.value);
-  if (isWhole && key.bits === 32 && room.keyColumns === call.D) {
-    room.keys = rowAt(key, row);
-    room.keyStride = key.width as usize;
-    room.keysAhead = min(first.token + first.count - to, to - from);
+  if (isWhole && key.bits === 32 && workspace.keyColumns === call.D) {
+    workspace.keys = rowAt(key, row);
+    workspace.keyStride = key.width as usize;
+    workspace.keysAhead = min(first.token + first.count - to, to - from);
   } else {
-    room.keys = room.keyRoom;
-    room.keyStride = (room.keyColumns as usize) << 2;
-    room.keysAhead = 0;
-    gather(room, run, from, to, false, call.D);
+    workspace.keys = workspace.gatheredKeys;
+    workspace.keyStride = (workspace.keyColumns as usize) << 2;
+    workspace.keysAhead = 0;
+    gather(workspace, run, from, to, false, call.D);
   }
-  if (isWhole && value.bits === 32 && room.columns === call.Dv) {
-    room.values = rowAt(value, row);
-    room.valueStride = value.width as usize;
+  if (isWhole && value.bits === 32 && workspace.columns === call.Dv) {
+    workspace.values = rowAt(value, row);
+    workspace.valueStride = value.width as usize;
   } else {
-    room.values = room.valueRoom;
-    room.valueStride = (room.columns as usize) << 2;
-    gather(room, run, from, to, true, call.Dv);
+    workspace.values = workspace.gatheredValues;
+    workspace.valueStride = (workspace.columns as usize) << 2;
+    gather(workspace, run, from, to, true, call.Dv);
   }
 }
 
@@ -41,15 +41,15 @@ function rowAt(matrix: Matrix, row: i32): usize {
   return matrix.data + (row as usize) * (matrix.width as usize) + (matrix.first as usize);
 }
 
-function gather(room: Room, run: usize, from: i32, to: i32, ofValues: bool, size: i32): void {
-  let at = ofValues ? room.values : room.keys;
-  const stride = ofValues ? room.valueStride : room.keyStride;
+function gather(workspace: Workspace, run: usize, from: i32, to: i32, ofValues: bool, size: i32): void {
+  let at = ofValues ? workspace.values : workspace.keys;
+  const stride = ofValues ? workspace.valueStride : workspace.keyStride;
   for (let token = from; token < to; run += offsetof<Run>()) {
-    const found = changetype<Run>(run);
-    const part = changetype<Part>(found.part);
+    const current = changetype<Run>(run);
+    const part = changetype<Part>(current.part);
     const matrix = changetype<Matrix>(ofValues ? part.value : part.key);
-    const end = min(to, found.token + found.count);
-    let row = found.row + room.head * part.headStride + token - found.token;
+    const end = min(to, current.token + current.count);
+    let row = current.row + workspace.head * part.headStride + token - current.token;
     for (; token < end; token++, row++, at += stride) {
       if (matrix.bits === 32) memory.copy(at, rowAt(matrix, row), (size as usize) << 2);
       else unpack(matrix, row, size, at);

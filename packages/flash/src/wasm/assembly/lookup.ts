@@ -1,7 +1,7 @@
 // Table rows by distance, for the pairs of a panel and the current tile. Where positions follow each other the rows of a key's
 // pairs are eight neighbours of one line, which serves all panels of the tile.
 import { Call, Table } from './call';
-import { LANES, Line, panelOf, Room, Row, rowOf } from './room';
+import { LANES, Line, panelOf, Workspace, Row, rowOf } from './workspace';
 import { NEGATIVE_INFINITY } from './simd';
 
 export const BIAS_TABLE: i32 = 0;
@@ -12,27 +12,27 @@ export const VALUE_TABLE: i32 = 3;
 const FAR: i64 = 1 << 30; // distances of a line have 32 bits
 
 @inline
-function lineOf(room: Room, which: i32): Line {
-  return changetype<Line>(room.lines + (which as usize) * offsetof<Line>());
+function lineOf(workspace: Workspace, which: i32): Line {
+  return changetype<Line>(workspace.lines + (which as usize) * offsetof<Line>());
 }
 
 @inline
-function keyPosition(call: Call, room: Room, key: i32): i32 {
-  return load<i32>(call.keyPositions + (((room.b * call.Skv + key) as usize) << 2));
+function keyPosition(call: Call, workspace: Workspace, key: i32): i32 {
+  return load<i32>(call.keyPositions + (((workspace.b * call.Skv + key) as usize) << 2));
 }
 
 /** To be called for each tile of keys. */
-export function beginLookup(call: Call, room: Room, count: i32): void {
+export function beginLookup(call: Call, workspace: Workspace, count: i32): void {
   for (let which = 0; which < 4; which++) {
-    const line = lineOf(room, which);
+    const line = lineOf(workspace, which);
     line.from = 0;
     line.to = 0;
   }
-  room.tileCount = count;
-  room.keysAreConsecutive = 1;
-  const first = keyPosition(call, room, room.tileFrom);
+  workspace.tileCount = count;
+  workspace.keysAreConsecutive = 1;
+  const first = keyPosition(call, workspace, workspace.tileFrom);
   for (let n = 1; n < count; n++) {
-    if (distanceOf(keyPosition(call, room, room.tileFrom + n), first) !== (n as i64)) room.keysAreConsecutive = 0;
+    if (distanceOf(keyPosition(call, workspace, workspace.tileFrom + n), first) !== (n as i64)) workspace.keysAreConsecutive = 0;
   }
 }
 
@@ -53,28 +53,28 @@ function distanceOf(keyPosition: i32, queryPosition: i32): i64 {
   return (keyPosition as i64) - (queryPosition as i64);
 }
 
-/** Sets `room.lookup` for the pairs of a panel. */
-export function lookUp(call: Call, room: Room, which: i32, table: Table, p: i32): void {
-  const panel = panelOf(room, p);
-  const lookup = room.lookup;
+/** Sets `workspace.lookup` for the pairs of a panel. */
+export function lookUp(call: Call, workspace: Workspace, which: i32, table: Table, p: i32): void {
+  const panel = panelOf(workspace, p);
+  const lookup = workspace.lookup;
   const count = panel.to - panel.from;
   let at: usize;
   let entries: i32;
-  const query = rowOf(room, p * LANES).position;
-  const ofFirst = distanceOf(keyPosition(call, room, panel.from), query); // of the first key and lane 0
-  const isLine = panel.isConsecutive !== 0 && room.keysAreConsecutive !== 0 && abs<i64>(ofFirst) < FAR;
+  const query = rowOf(workspace, p * LANES).position;
+  const ofFirst = distanceOf(keyPosition(call, workspace, panel.from), query); // of the first key and lane 0
+  const isLine = panel.isConsecutive !== 0 && workspace.keysAreConsecutive !== 0 && abs<i64>(ofFirst) < FAR;
   if (isLine) {
     const distance = ofFirst as i32;
-    const line = lineOf(room, which);
+    const line = lineOf(workspace, which);
     if (distance - (LANES - 1) < line.from || distance + count > line.to)
-      fillLine(call, room, table, line, query);
+      fillLine(call, workspace, table, line, query);
     lookup.at = line.rows + (((line.to - 1 - distance) as usize) << 2);
     lookup.stride = -4;
     at = lookup.at - (((count - 1) as usize) << 2);
     entries = count + LANES - 1;
   } else {
-    fillEntries(call, room, table, p);
-    lookup.at = room.entries;
+    fillEntries(call, workspace, table, p);
+    lookup.at = workspace.entries;
     lookup.stride = LANES << 2;
     at = lookup.at;
     entries = count * LANES;
@@ -93,29 +93,29 @@ export function lookUp(call: Call, room: Room, which: i32, table: Table, p: i32)
 }
 
 /** Whether the bias of a pair's distance is -Infinity. */
-export function tableBiasHides(call: Call, room: Room, row: Row, key: i32): bool {
+export function hidesByBiasTable(call: Call, workspace: Workspace, row: Row, key: i32): bool {
   const table = changetype<Table>(call.biasTable);
-  const found = rowAt(table, distanceOf(keyPosition(call, room, key), row.position));
-  if (found < 0) return false;
-  return load<f32>(table.rows + (((row.h * table.headStride + found) as usize) << 2)) === NEGATIVE_INFINITY;
+  const tableRow = rowAt(table, distanceOf(keyPosition(call, workspace, key), row.position));
+  if (tableRow < 0) return false;
+  return load<f32>(table.rows + (((row.h * table.headStride + tableRow) as usize) << 2)) === NEGATIVE_INFINITY;
 }
 
 /** All distances of the tile to queries from `query` on. */
-function fillLine(call: Call, room: Room, table: Table, line: Line, query: i32): void {
-  line.to = keyPosition(call, room, room.tileFrom + room.tileCount - 1) - query + 1;
-  line.from = keyPosition(call, room, room.tileFrom) - query - (call.queriesPerTile + LANES);
+function fillLine(call: Call, workspace: Workspace, table: Table, line: Line, query: i32): void {
+  line.to = keyPosition(call, workspace, workspace.tileFrom + workspace.tileCount - 1) - query + 1;
+  line.from = keyPosition(call, workspace, workspace.tileFrom) - query - (call.queriesPerTile + LANES);
   for (let distance = line.from; distance < line.to; distance++) {
     store<i32>(line.rows + (((line.to - 1 - distance) as usize) << 2), rowAt(table, distance as i64));
   }
 }
 
-function fillEntries(call: Call, room: Room, table: Table, p: i32): void {
-  const panel = panelOf(room, p);
+function fillEntries(call: Call, workspace: Workspace, table: Table, p: i32): void {
+  const panel = panelOf(workspace, p);
   for (let key = panel.from; key < panel.to; key++) {
-    const position = keyPosition(call, room, key);
-    const at = room.entries + (((key - panel.from) as usize) << 5);
+    const position = keyPosition(call, workspace, key);
+    const at = workspace.entries + (((key - panel.from) as usize) << 5);
     for (let lane = 0; lane < LANES; lane++) {
-      const row = rowOf(room, p * LANES + lane);
+      const row = rowOf(workspace, p * LANES + lane);
       store<i32>(at + ((lane as usize) << 2), row.n < 0 ? -1 : rowAt(table, distanceOf(position, row.position)));
     }
   }

@@ -2,7 +2,7 @@
 import { Call } from './call';
 import { sees } from './masks';
 import { addOuter, addWeighted } from './products';
-import { LANES, Panel, panelOf, Room, rowOf } from './room';
+import { LANES, Panel, panelOf, Workspace, rowOf } from './workspace';
 import { scoreGradientsOf, scoresOf } from './scores';
 
 /** Whether numbers times 0 are all 0. */
@@ -17,36 +17,36 @@ export function allFinite(rows: usize, stride: usize, count: i32, columns: i32):
 }
 
 /** Whether hidden pairs do no harm: their weights are 0, and 0 times a number is 0. */
-export function isSafe(room: Room, count: i32): bool {
-  const slots = room.panelCount * LANES;
+export function isSafe(workspace: Workspace, count: i32): bool {
+  const slots = workspace.panelCount * LANES;
   return (
-    allFinite(room.keys, room.keyStride, count, room.keyColumns) &&
-    allFinite(room.queryRows, (room.keyColumns as usize) << 2, slots, room.keyColumns) &&
-    allFinite(room.outputGradientRows, (room.columns as usize) << 2, slots, room.columns)
+    allFinite(workspace.keys, workspace.keyStride, count, workspace.keyColumns) &&
+    allFinite(workspace.queryRows, (workspace.keyColumns as usize) << 2, slots, workspace.keyColumns) &&
+    allFinite(workspace.outputGradientRows, (workspace.columns as usize) << 2, slots, workspace.columns)
   );
 }
 
 /** The same sums, pair by pair, without those that are hidden. */
-export function addPairs(call: Call, room: Room, p: i32, toKeys: usize, toValues: usize): void {
-  const panel = panelOf(room, p);
+export function addPairs(call: Call, workspace: Workspace, p: i32, toKeys: usize, toValues: usize): void {
+  const panel = panelOf(workspace, p);
   for (let key = panel.from; key < panel.to; key++) {
-    const place = (key - room.tileFrom) as usize;
-    const keyBytes = (room.keyColumns as usize) << 2;
-    const valueBytes = (room.columns as usize) << 2;
+    const offset = (key - workspace.tileFrom) as usize;
+    const keyBytes = (workspace.keyColumns as usize) << 2;
+    const valueBytes = (workspace.columns as usize) << 2;
     for (let lane = 0; lane < LANES; lane++) {
       const slot = (p * LANES + lane) as usize;
-      const at = (place << 5) + ((lane as usize) << 2);
-      const weight = load<f32>(scoresOf(call, room, p) + at);
-      const gradient = load<f32>(scoreGradientsOf(call, room, p) + at);
-      const values = room.outputGradientRows + slot * valueBytes;
-      if (weight !== 0) addTimes(toValues + place * valueBytes, weight, values, room.columns);
+      const at = (offset << 5) + ((lane as usize) << 2);
+      const weight = load<f32>(scoresOf(call, workspace, p) + at);
+      const gradient = load<f32>(scoreGradientsOf(call, workspace, p) + at);
+      const values = workspace.outputGradientRows + slot * valueBytes;
+      if (weight !== 0) addTimes(toValues + offset * valueBytes, weight, values, workspace.columns);
       if (gradient === 0) continue;
-      addTimes(toKeys + place * keyBytes, gradient, room.queryRows + slot * keyBytes, room.keyColumns);
+      addTimes(toKeys + offset * keyBytes, gradient, workspace.queryRows + slot * keyBytes, workspace.keyColumns);
       addTimes(
-        room.queryGradients + slot * keyBytes,
+        workspace.queryGradients + slot * keyBytes,
         gradient,
-        room.keys + place * room.keyStride,
-        room.keyColumns,
+        workspace.keys + offset * workspace.keyStride,
+        workspace.keyColumns,
       );
     }
   }
@@ -59,23 +59,23 @@ function addTimes(to: usize, factor: f32, from: usize, count: i32): void {
 }
 
 /** What `addWeighted` does, without the values of hidden pairs: 0 times NaN is NaN. */
-export function addSeenValues(call: Call, room: Room, panel: Panel, p: i32): void {
-  const weights = scoresOf(call, room, p);
+export function addSeenValues(call: Call, workspace: Workspace, panel: Panel, p: i32): void {
+  const weights = scoresOf(call, workspace, p);
   for (let lane = 0; lane < LANES; lane++) {
     const slot = p * LANES + lane;
-    const row = rowOf(room, slot);
+    const row = rowOf(workspace, slot);
     if (row.n < 0) continue;
-    const to = room.outputs + (((slot * room.columns) as usize) << 2);
-    const factor = load<f32>(room.factors + ((slot as usize) << 2));
-    for (let d = 0; d < room.columns; d++) {
+    const to = workspace.outputs + (((slot * workspace.columns) as usize) << 2);
+    const factor = load<f32>(workspace.factors + ((slot as usize) << 2));
+    for (let d = 0; d < workspace.columns; d++) {
       const at = to + ((d as usize) << 2);
       store<f32>(at, load<f32>(at) * factor);
     }
     for (let key = panel.from; key < panel.to; key++) {
-      if (!sees(call, room, row, key)) continue;
+      if (!sees(call, workspace, row, key)) continue;
       const weight = load<f32>(weights + (((key - panel.from) as usize) << 5) + ((lane as usize) << 2));
-      const value = room.values + ((key - room.tileFrom) as usize) * room.valueStride;
-      for (let d = 0; d < room.columns; d++) {
+      const value = workspace.values + ((key - workspace.tileFrom) as usize) * workspace.valueStride;
+      for (let d = 0; d < workspace.columns; d++) {
         const at = (d as usize) << 2;
         store<f32>(to + at, load<f32>(to + at) + weight * load<f32>(value + at));
       }

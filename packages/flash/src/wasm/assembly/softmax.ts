@@ -7,7 +7,7 @@ import { exp, larger, NEGATIVE_INFINITY, tanh } from './simd';
  *
  * @param factors gets what earlier sums and outputs are to be multiplied by
  */
-export function takeScores(
+export function updateSoftmax(
   scores: usize,
   count: i32,
   rowMaxAt: usize,

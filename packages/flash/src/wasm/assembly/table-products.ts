@@ -1,8 +1,8 @@
 // What the tables have in common: products of their rows with eight rows, made once and met again, and sums by table row.
 import { Table } from './call';
-import { keysTimesOne } from './few-rows';
+import { keysTimesOne } from './decode-products';
 import { keysTimesPanel } from './products';
-import { LANES, Panel, Products, Room } from './room';
+import { LANES, Panel, Products, Workspace } from './workspace';
 import { madd, sums } from './simd';
 
 /** Where the rows of a panel's head begin. */
@@ -23,10 +23,10 @@ export function ofGroup(numbers: usize, R: i32, group: i32): usize {
   return numbers + (((group * R * LANES) as usize) << 2);
 }
 
-/** The rows of a few query rows that count: all eight, unless they lie as few. */
+/** The rows of a panel that count: all eight, unless there are few. */
 @inline
-export function lanesOf(room: Room): i32 {
-  return room.few === 0 ? LANES : room.few;
+export function lanesOf(workspace: Workspace): i32 {
+  return workspace.fewRows === 0 ? LANES : workspace.fewRows;
 }
 
 /** Forgets the products of earlier queries or keys. */
@@ -36,8 +36,8 @@ export function forget(products: Products): void {
 }
 
 /** `numbers[key][row] += products[table row of the pair][row]` */
-export function addProducts(room: Room, count: i32, products: usize, numbers: usize): void {
-  const lookup = room.lookup;
+export function addProducts(workspace: Workspace, count: i32, products: usize, numbers: usize): void {
+  const lookup = workspace.lookup;
   if (lookup.uniform === -1) return;
   const end = numbers + ((count as usize) << 5);
   if (lookup.uniform >= 0) {
@@ -49,7 +49,7 @@ export function addProducts(room: Room, count: i32, products: usize, numbers: us
     }
     return;
   }
-  const lanes = (lanesOf(room) as usize) << 2;
+  const lanes = (lanesOf(workspace) as usize) << 2;
   for (let rows = lookup.at; numbers < end; numbers += 32, rows += lookup.stride) {
     for (let lane: usize = 0; lane < lanes; lane += 4) {
       const row = load<i32>(rows + lane);
@@ -61,8 +61,8 @@ export function addProducts(room: Room, count: i32, products: usize, numbers: us
 }
 
 /** `sums[table row of the pair][row] += numbers[key][row]` */
-export function sumByRow(room: Room, count: i32, numbers: usize, sums: usize): void {
-  const lookup = room.lookup;
+export function sumByRow(workspace: Workspace, count: i32, numbers: usize, sums: usize): void {
+  const lookup = workspace.lookup;
   if (lookup.uniform === -1) return;
   const end = numbers + ((count as usize) << 5);
   if (lookup.uniform >= 0) {
@@ -77,7 +77,7 @@ export function sumByRow(room: Room, count: i32, numbers: usize, sums: usize): v
     v128.store(to, sum1, 16);
     return;
   }
-  const lanes = (lanesOf(room) as usize) << 2;
+  const lanes = (lanesOf(workspace) as usize) << 2;
   for (let rows = lookup.at; numbers < end; numbers += 32, rows += lookup.stride) {
     for (let lane: usize = 0; lane < lanes; lane += 4) {
       const row = load<i32>(rows + lane);
@@ -89,10 +89,10 @@ export function sumByRow(room: Room, count: i32, numbers: usize, sums: usize): v
 }
 
 /** Narrows the rows looked up to those of some keys. */
-export function rangeOf(room: Room, entries: usize, count: i32): void {
+export function rangeOf(workspace: Workspace, entries: usize, count: i32): void {
   let from = i32.MAX_VALUE;
   let to = -1;
-  for (let key = 0; key < count; key++, entries += room.lookup.stride) {
+  for (let key = 0; key < count; key++, entries += workspace.lookup.stride) {
     for (let n: usize = 0; n < 32; n += 4) {
       const row = load<i32>(entries + n);
       if (row < 0) continue;
@@ -100,13 +100,13 @@ export function rangeOf(room: Room, entries: usize, count: i32): void {
       to = max(to, row);
     }
   }
-  room.lookup.from = from;
-  room.lookup.to = to + 1;
+  workspace.lookup.from = from;
+  workspace.lookup.to = to + 1;
 }
 
 /** Makes what is missing of the products of rows [from, to) of a table with a panel, [size, LANES]. */
 export function makeProducts(
-  room: Room,
+  workspace: Workspace,
   products: Products,
   group: i32,
   rows: usize,
@@ -117,26 +117,26 @@ export function makeProducts(
   const stamps = products.stamps + (((group * products.R) as usize) << 2);
   const numbers = ofGroup(products.numbers, products.R, group);
   const stride = (width as usize) << 2;
-  let row = room.lookup.from;
-  while (row < room.lookup.to) {
+  let row = workspace.lookup.from;
+  while (row < workspace.lookup.to) {
     if (load<i32>(stamps + ((row as usize) << 2)) === products.stamp) {
       row++;
       continue;
     }
     const first = row;
-    while (row < room.lookup.to && load<i32>(stamps + ((row as usize) << 2)) !== products.stamp) {
+    while (row < workspace.lookup.to && load<i32>(stamps + ((row as usize) << 2)) !== products.stamp) {
       store<i32>(stamps + ((row as usize) << 2), products.stamp);
       row++;
     }
     const from = rows + (first as usize) * stride;
     const to = numbers + ((first as usize) << 5);
-    if (room.few === 0) keysTimesPanel(from, stride, row - first, panel, size, to);
-    else timesFew(room, from, stride, row - first, panel, size, to);
+    if (workspace.fewRows === 0) keysTimesPanel(from, stride, row - first, panel, size, to);
+    else timesFew(workspace, from, stride, row - first, panel, size, to);
   }
 }
 
 export function timesFew(
-  room: Room,
+  workspace: Workspace,
   rows: usize,
   stride: usize,
   count: i32,
@@ -144,7 +144,7 @@ export function timesFew(
   D: i32,
   to: usize,
 ): void {
-  if (room.few === 1) {
+  if (workspace.fewRows === 1) {
     keysTimesOne(rows, stride, count, queries, D, to);
     return;
   }

@@ -1,33 +1,38 @@
-// What has to be begun where there are tables: with new queries, and with new keys.
+// Whether a call has tables, and what has to be begun then: with new queries, and with new keys.
 import { Call } from './call';
-import { beginTableSums } from './key-table';
+import { beginKeyTableSums } from './key-table';
 import { beginLookup } from './lookup';
 import { packKeys } from './query-table';
-import { copyRows, packRows } from './query-rows';
-import { Room } from './room';
+import { copyRows, packRows } from './query-tile';
+import { Workspace } from './workspace';
 import { forget } from './table-products';
-import { beginTableWeights } from './value-table';
+import { beginValueTableSums } from './value-table';
+
+/** Of whatever kind. */
+export function hasTables(call: Call): bool {
+  return (call.biasTable | call.keyTable | call.queryTable | call.valueTable) !== 0;
+}
 
 /** New queries: products with earlier ones are of no use. */
-export function beginTables(call: Call, room: Room): void {
-  forget(room.keyProducts);
-  if (call.valueTable !== 0) beginTableWeights(call, room);
+export function beginTables(call: Call, workspace: Workspace): void {
+  forget(workspace.keyTableProducts);
+  if (call.valueTable !== 0) beginValueTableSums(call, workspace);
 }
 
 /** New keys. */
-export function beginTile(call: Call, room: Room, count: i32): void {
-  beginLookup(call, room, count);
+export function beginTile(call: Call, workspace: Workspace, count: i32): void {
+  beginLookup(call, workspace, count);
   if (call.queryTable === 0) return;
-  forget(room.queryProducts);
-  if (room.few === 0) packKeys(call, room);
+  forget(workspace.queryTableProducts);
+  if (workspace.fewRows === 0) packKeys(call, workspace);
 }
 
 /** New queries in the backward pass, `slots` rows. */
-export function beginTableGradients(call: Call, room: Room, slots: i32): void {
-  forget(room.valueProducts);
-  beginTableSums(call, room);
+export function beginTableGradients(call: Call, workspace: Workspace, slots: i32): void {
+  forget(workspace.valueTableProducts);
+  beginKeyTableSums(call, workspace);
   if (call.keyTableQuery === 0) return;
-  packRows(room, call.keyTableQuery, call.D, call.D, call.scale, room.tableQueries);
-  copyRows(room, call.keyTableQuery, call.D, call.D, call.scale, room.keyColumns, slots, room.tableQueryRows);
-  memory.fill(room.tableQueryGradients, 0, ((slots * room.keyColumns) as usize) << 2);
+  packRows(workspace, call.keyTableQuery, call.D, call.scale, workspace.keyTableQueries);
+  copyRows(workspace, call.keyTableQuery, call.D, call.scale, workspace.keyColumns, slots, workspace.keyTableQueryRows);
+  memory.fill(workspace.keyTableQueryGradients, 0, ((slots * workspace.keyColumns) as usize) << 2);
 }

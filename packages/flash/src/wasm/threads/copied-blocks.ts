@@ -2,7 +2,9 @@
 import { addressOnHeap, heapMemory } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
 import { HeapBlocks } from '../heap-blocks';
-import { ThreadsFailed } from './threads-failed';
+
+/** What threads have not finished. One thread can. */
+export class ThreadsFailed extends Error {}
 
 const pageBytes = 2 ** 16;
 const maximum = 2 ** 15; // pages: 2 GiB of addresses, most of which are never used
@@ -17,7 +19,7 @@ export class SharedStack {
   }
 
   /** @throws ThreadsFailed where the memory cannot grow as far */
-  take(bytes: number): number {
+  reserve(bytes: number): number {
     const address = this.#top;
     const top = Math.ceil((address + bytes) / 64) * 64;
     const missing = top - this.memory.buffer.byteLength;
@@ -58,14 +60,14 @@ export class CopiedBlocks extends HeapBlocks {
   override addressOf(tensor: tf.Tensor): number {
     const known = this.#copies.get(tensor.dataId);
     if (known !== undefined) return known;
-    const address = this.take(bytesOf(tensor));
+    const address = this.reserve(bytesOf(tensor));
     this.#bytesAt(address, tensor).set(bytesOnHeap(tensor));
     this.#copies.set(tensor.dataId, address);
     return address;
   }
 
   override resultAt(tensor: tf.Tensor): number {
-    const address = this.take(bytesOf(tensor));
+    const address = this.reserve(bytesOf(tensor));
     this.#results.push({ tensor, address });
     return address;
   }
@@ -74,8 +76,8 @@ export class CopiedBlocks extends HeapBlocks {
     for (const { tensor, address } of this.#results) bytesOnHeap(tensor).set(this.#bytesAt(address, tensor));
   }
 
-  override take(bytes: number): number {
-    return this.#stack.take(bytes);
+  override reserve(bytes: number): number {
+    return this.#stack.reserve(bytes);
   }
 
   override release(): void {

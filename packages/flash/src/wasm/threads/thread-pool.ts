@@ -2,13 +2,12 @@
 import { hasWasmHeap, heapMemory } from '@polyhead/core/kernel';
 import { HeapBlocks } from '../heap-blocks';
 import { compileModule, type KernelExports, kernelIn, type SimdKind, sharesMemory } from '../kernel-module';
-import { CopiedBlocks, SharedStack } from './copied-blocks';
+import { CopiedBlocks, SharedStack, ThreadsFailed } from './copied-blocks';
 import { type Helper, startHelper } from './helper';
-import { ThreadsFailed } from './threads-failed';
 import { cell, cellCount, spins } from './worker-code';
 
 /** What is computed, addresses in the memory of its blocks. */
-export interface Pass {
+export interface ThreadPass {
   readonly call: number; // of a `Call`
   readonly gradients: number; // of `Gradients`; 0: forward, in units of tiles; else in units of heads
   readonly heads: number; // key/value heads of all batch entries
@@ -16,7 +15,7 @@ export interface Pass {
 }
 
 const notPrepared = 'prepare() has not been awaited on backend "wasm"';
-// How long the caller waits for units that helpers have taken: a thread that has died says nothing while it waits.
+// How long the caller waits for units that helpers have ownUnits: a thread that has died says nothing while it waits.
 const patienceMs = 1000;
 const patienceFactor = 20; // of what a unit takes
 
@@ -104,12 +103,12 @@ export class ThreadPool {
   }
 
   /** @throws ThreadsFailed where one of them fails, or does not answer */
-  run(blocks: HeapBlocks, pass: Pass): void {
+  run(blocks: HeapBlocks, pass: ThreadPass): void {
     const kernel = kernelIn(this.#memory!, this.#simd());
     const isBackward = pass.gradients !== 0;
     const units = isBackward ? pass.heads : kernel.tileCount(pass.call);
-    const roomBytes = kernel.roomBytes(pass.call, isBackward);
-    const rooms = blocks.take(roomBytes * this.threads);
+    const workspaceBytes = kernel.workspaceBytes(pass.call, isBackward);
+    const workspaces = blocks.reserve(workspaceBytes * this.threads);
     const cells = this.#cells;
     const { call, gradients, heads } = pass;
     const fields = {
@@ -117,8 +116,8 @@ export class ThreadPool {
       gradients,
       heads,
       units,
-      rooms,
-      roomBytes,
+      workspaces,
+      workspaceBytes,
       pass: cells[cell.pass]! + 1,
       failed: 0,
       done: 0,
@@ -127,24 +126,24 @@ export class ThreadPool {
     Atomics.store(cells, cell.left, units); // from here on units can be taken
     Atomics.add(cells, cell.wake, 1);
     Atomics.notify(cells, cell.wake, Math.min(this.#helpers.length, units - 1));
-    let taken = 0;
+    let ownUnits = 0;
     let unitMs = pass.expectedMs / units;
     try {
-      kernel.beginRoom(pass.call, rooms, isBackward);
-      for (let left = this.#take(); left > 0; left = this.#take()) {
-        taken++;
+      kernel.initWorkspace(pass.call, workspaces, isBackward);
+      for (let left = this.#nextUnit(); left > 0; left = this.#nextUnit()) {
+        ownUnits++;
         const began = performance.now();
-        compute(kernel, pass, { room: rooms, unit: units - left, units });
+        compute(kernel, pass, { workspace: workspaces, unit: units - left, units });
         unitMs = Math.max(unitMs, performance.now() - began);
       }
     } finally {
-      const untaken = Math.max(0, Atomics.exchange(cells, cell.left, 0));
-      this.#join(units - untaken - taken, patienceMs + patienceFactor * unitMs);
+      const leftUnits = Math.max(0, Atomics.exchange(cells, cell.left, 0));
+      this.#join(units - leftUnits - ownUnits, patienceMs + patienceFactor * unitMs);
     }
     if (Atomics.load(cells, cell.failed) === 1) throw new ThreadsFailed('a thread has failed');
   }
 
-  #take(): number {
+  #nextUnit(): number {
     return Atomics.sub(this.#cells, cell.left, 1);
   }
 
@@ -180,13 +179,13 @@ export class ThreadPool {
 /** The last tiles of all heads first: a causal mask leaves them the most keys. */
 function compute(
   kernel: KernelExports,
-  { call, gradients, heads }: Pass,
-  { room, unit, units }: { readonly room: number; readonly unit: number; readonly units: number },
+  { call, gradients, heads }: ThreadPass,
+  { workspace, unit, units }: { readonly workspace: number; readonly unit: number; readonly units: number },
 ): void {
   const tiles = units / heads;
   const n = (unit % heads) * tiles + tiles - 1 - Math.floor(unit / heads);
-  if (gradients === 0) kernel.forward(call, room, n, n + 1);
-  else kernel.backward(call, gradients, room, n, n + 1);
+  if (gradients === 0) kernel.forward(call, workspace, n, n + 1);
+  else kernel.backward(call, gradients, workspace, n, n + 1);
 }
 
 /** The first thread of a page may not sleep. */

@@ -11,8 +11,8 @@ export const cell = {
   heads: 6,
   call: 7, // addresses
   gradients: 8,
-  rooms: 9,
-  roomBytes: 10,
+  workspaces: 9,
+  workspaceBytes: 10,
 } as const;
 
 export const cellCount = Object.keys(cell).length;
@@ -40,16 +40,16 @@ function serve({ module, memory, control, thread }, ready) {
 
   function compute(left) {
     const [call, gradients, units, heads] = [cells[cell.call], cells[cell.gradients], cells[cell.units], cells[cell.heads]];
-    const room = cells[cell.rooms] + thread * cells[cell.roomBytes];
+    const workspace = cells[cell.workspaces] + thread * cells[cell.workspaceBytes];
     if (begun !== cells[cell.pass]) {
-      kernel.beginRoom(call, room, gradients !== 0);
+      kernel.initWorkspace(call, workspace, gradients !== 0);
       begun = cells[cell.pass];
     }
     const unit = units - left;
     const tiles = units / heads;
     const n = (unit % heads) * tiles + tiles - 1 - Math.floor(unit / heads);
-    if (gradients === 0) kernel.forward(call, room, n, n + 1);
-    else kernel.backward(call, gradients, room, n, n + 1);
+    if (gradients === 0) kernel.forward(call, workspace, n, n + 1);
+    else kernel.backward(call, gradients, workspace, n, n + 1);
   }
 
   function help() {

@@ -2,12 +2,12 @@
 import type { KernelCall } from '@polyhead/core';
 import type { CallTensors } from '@polyhead/core/kernel';
 import type * as tf from '@tensorflow/tfjs-core';
-import type { TileSizes } from '../../tile-options';
-import { callSizes, tilesOf } from '../call-on-heap';
+import type { TileSizes } from '../../kernel-options';
+import { tilesOf } from '../call-on-heap';
 import { bytesOf } from './copied-blocks';
 import type { ThreadPool } from './thread-pool';
 
-/** What a pass asks. */
+/** What a pass costs. */
 export interface Work {
   readonly multiplyAdds: number;
   readonly bytes: number; // of tensors that it reads and writes
@@ -15,7 +15,7 @@ export interface Work {
 }
 
 // As measured: one thread multiplies and adds 10 to 22 numbers in a nanosecond, and copies 3 to 20 bytes of a tensor, few
-// where another thread has just read the place; waking threads and waiting for them takes up to 0.2 ms.
+// where another thread has just read them; waking threads and waiting for them takes up to 0.2 ms.
 const multiplyAddsPerMs = 2e7;
 const bytesPerMs = 6e6;
 const startMs = 0.2;
@@ -41,7 +41,7 @@ export function noteOfThreads(pool: ThreadPool, work: Work): string {
 }
 
 export function forwardWork(call: KernelCall, tensors: CallTensors, tile: TileSizes): Work {
-  const sizes = callSizes(call, tensors);
+  const { sizes } = call;
   const { B, Hq, Hkv, Sq, D, Dv } = sizes;
   return {
     multiplyAdds: call.plan.pairs * (D + Dv),
@@ -51,7 +51,7 @@ export function forwardWork(call: KernelCall, tensors: CallTensors, tile: TileSi
 }
 
 export function backwardWork(call: KernelCall, tensors: CallTensors): Work {
-  const sizes = callSizes(call, tensors);
+  const { sizes } = call;
   const { B, Hq, Hkv, Sq, D, Dv } = sizes;
   return {
     multiplyAdds: call.plan.pairs * (3 * D + 2 * Dv),
@@ -61,9 +61,9 @@ export function backwardWork(call: KernelCall, tensors: CallTensors): Work {
 }
 
 function bytesRead({ inputs, plan }: KernelCall, tensors: CallTensors): number {
-  const given: readonly tf.Tensor[] = Object.values(tensors);
+  const inputTensors: readonly tf.Tensor[] = Object.values(tensors);
   const stored = inputs.stored?.parts.flatMap(({ key, value }) => [key.data, value.data]) ?? [];
-  return [...given, ...plan.dense, ...stored].reduce((sum, tensor) => sum + bytesOf(tensor), 0);
+  return [...inputTensors, ...plan.dense, ...stored].reduce((sum, tensor) => sum + bytesOf(tensor), 0);
 }
 
 /** Whether key/value heads add to the same numbers: two threads would lose some of what they add. */

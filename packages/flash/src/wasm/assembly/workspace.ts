@@ -1,0 +1,135 @@
+// What one thread works in, shared by all tiles.
+import { Call } from './call';
+
+export const LANES: i32 = 8; // query rows of a panel
+
+/** A query row of a tile. */
+@unmanaged
+export class Row {
+  n: i32; // among all rows [B, Hq, Sq]; -1: none, its numbers are zeros
+  h: i32;
+  i: i32;
+  spans: usize; // visible keys: from, to, from, to, ...
+  from: i32; // the first visible key
+  to: i32; // one past the last
+  position: i32;
+}
+
+/** Table rows of consecutive distances, the largest first. */
+@unmanaged
+export class Line {
+  from: i32; // distances [from, to)
+  to: i32;
+  rows: usize; // [to - from]
+}
+
+/** The table rows of the pairs of a panel: those of a key lie side by side. */
+@unmanaged
+export class Lookup {
+  at: usize; // of the first key
+  stride: i32; // bytes from one key to the next
+  uniform: i32; // the row of all pairs, -1 where they have none; -2: they differ
+  from: i32; // all rows are in [from, to)
+  to: i32;
+}
+
+/** Products of table rows with eight rows, made when they are first asked for. */
+@unmanaged
+export class Products {
+  numbers: usize; // [groups, R, LANES]
+  stamps: usize; // [groups, R]: which are made
+  stamp: i32;
+  R: i32;
+}
+
+/** Eight rows, and the keys of the current tile that any of them sees. */
+@unmanaged
+export class Panel {
+  from: i32;
+  to: i32;
+  partial: i32; // 1: some row does not see some key in between
+  h: i32; // the head of all rows, where there are tables
+  isConsecutive: i32; // 1: positions of rows follow each other
+  valueTableFrom: i32; // rows of the table of values that have weights
+  valueTableTo: i32;
+  keyTableFrom: i32; // rows of the table of keys whose products have gradients
+  keyTableTo: i32;
+}
+
+@unmanaged
+export class Workspace {
+  rows: usize; // Row
+  panels: usize; // Panel
+  rowCount: i32;
+  fewRows: i32; // 0: queries lie number by number, [panels, D, LANES]; 1 or 4: so many rows, [fewRows, D]
+  panelCount: i32;
+  queries: usize;
+  scores: usize; // [panels, keysPerTile, LANES], then weights
+  outputs: usize; // [panels, LANES, columns]
+  columns: i32; // Dv, up to the next multiple of 8
+  keyColumns: i32; // of keys of a tile: D; in the backward pass up to the next multiple of 8
+  rowMax: usize; // [panels, LANES]
+  rowSum: usize;
+  draws: usize; // [panels, LANES], what dropout draws of a row begin with
+  factors: usize; // what earlier outputs are multiplied by
+  shrink: f32; // what weights are multiplied by before they meet values: 1, unless their sums overflow
+  tileFrom: i32; // the first key of the current tile
+  tileCount: i32;
+  keysAreConsecutive: i32; // 1: their positions follow each other
+  keys: usize; // of the current tile
+  keyStride: usize; // bytes
+  keysAhead: i32; // keys that follow in memory, as many as a tile has
+  values: usize;
+  valueStride: usize;
+  gatheredKeys: usize; // [keysPerTile, keyColumns], where rows have to be gathered
+  gatheredValues: usize; // [keysPerTile, columns]
+  b: i32;
+  head: i32;
+  // For the backward pass:
+  ones: usize; // [LANES]
+  delta: usize; // [panels, LANES]
+  tanhs: usize; // [keysPerTile, LANES], where there is softcap: of scores over it
+  kept: usize; // [keysPerTile, LANES], what dropout multiplies by
+  scoreGradients: usize; // [panels, keysPerTile, LANES]
+  queryRows: usize; // [panels, LANES, keyColumns], times scale
+  queryGradients: usize; // the same, of queries times scale
+  outputGradients: usize; // [panels, Dv, LANES]
+  outputGradientRows: usize; // [panels, LANES, columns]
+  // For tables:
+  lookup: Lookup;
+  lines: usize; // Line, of each table
+  entries: usize; // [keysPerTile, LANES], table rows where positions are no line
+  biasTableNumbers: usize; // the same of biases
+  keyTableQueries: usize; // as queries, for the table of keys
+  keyTableProducts: Products; // of rows of the table of keys with queries: [panels, R, LANES]
+  valueTableProducts: Products; // of rows of the table of values with gradients of outputs
+  queryTableProducts: Products; // of rows of the table of queries with keys: [keysPerTile / LANES, R, LANES]
+  keyPanels: usize; // [keysPerTile / LANES, D, LANES], the keys of the tile
+  valueTableSums: usize; // [panels, R, LANES], of the table of values
+  keyTableSums: usize; // [panels, R, LANES], gradients of the products
+  queryTableSums: usize; // [keysPerTile / LANES, R, LANES]
+  queryTableHead: i32; // whose products `queryTableProducts` has
+  scaledKeys: usize; // [keysPerTile, keyColumns], the keys of the tile times scale, and zeros behind them
+  keySums: usize; // [LANES, keyColumns]
+  keyTableQueryRows: usize; // as queryRows, of the table's own queries
+  keyTableQueryGradients: usize;
+}
+
+@inline
+export function rowOf(workspace: Workspace, slot: i32): Row {
+  return changetype<Row>(workspace.rows + (slot as usize) * offsetof<Row>());
+}
+
+@inline
+export function panelOf(workspace: Workspace, p: i32): Panel {
+  return changetype<Panel>(workspace.panels + (p as usize) * offsetof<Panel>());
+}
+
+/** What `layoutWorkspace` has divided. */
+export function workspaceAt(at: usize): Workspace {
+  return changetype<Workspace>(aligned(at));
+}
+
+export function aligned(size: usize): usize {
+  return (size + 63) & ~63;
+}
