@@ -71,20 +71,47 @@ function checkParts(where: string, stored: StoredKeyValue): void {
   });
 }
 
-/** How many rows the data has. */
+/** How many rows the data has, with their scales. */
 function rowsOf(where: string, name: 'key' | 'value', matrix: RowMatrix, size: number): number {
   const { data, first, quantized } = matrix ?? {};
   const label = `the stored ${name} data`;
   checkTensor(where, label, data, ['[rows, columns]', {}, quantized ? 'int32' : 'float32']);
   const [rows, columns] = data.shape as [number, number];
   const wide = quantized ? Math.ceil((size * quantized.bits) / 32) : size;
-  if (matrix.size === size && isCount(first) && first + wide <= columns) return rows;
+  if (matrix.size === size && isCount(first) && first + wide <= columns) {
+    return quantized ? Math.min(rows, rowsOfScales(where, name, quantized)) : rows;
+  }
   throw new ShapeError(where, `${label} must hold rows of the size of a ${name}`, {
     data,
     'first column': first,
     size: matrix.size,
     'size needed': size,
   });
+}
+
+/** How many rows the scales serve. */
+function rowsOfScales(
+  where: string,
+  name: 'key' | 'value',
+  { bits, scale, zero, rowsPerScale }: NonNullable<RowMatrix['quantized']>,
+): number {
+  checkTensor(where, `the scales of the stored ${name}`, scale, ['[rows / rowsPerScale, parts of a row]']);
+  if (zero)
+    checkTensor(where, `the zeros of the stored ${name}`, zero, ['[rows / rowsPerScale, parts of a row]']);
+  const isWord = bits === 4 || bits === 8;
+  if (isWord && isCount(rowsPerScale) && (!zero || `${zero.shape}` === `${scale.shape}`)) {
+    return scale.shape[0] * rowsPerScale;
+  }
+  throw new ShapeError(
+    where,
+    `the stored ${name} must have 4 or 8 bits, and zeros of the shape of its scales`,
+    {
+      bits,
+      scale,
+      zero,
+      rowsPerScale,
+    },
+  );
 }
 
 function isCount(x: unknown): boolean {
