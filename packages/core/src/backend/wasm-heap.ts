@@ -51,6 +51,7 @@ export function allocateOnHeap(bytes: number): number {
   return currentBackend().wasm._malloc(bytes) >>> 0; // beyond 2 GiB it comes as a negative number
 }
 
+/** Gives back what `allocateOnHeap` gave. */
 export function freeOnHeap(address: number): void {
   currentBackend().wasm._free(address);
 }

@@ -14,7 +14,12 @@ export function checkPositions(where: string, positions: Positions, { B, Sq, Skv
 
 const isInt32 = (x: unknown) => typeof x === 'number' && x === Math.trunc(x) && Math.abs(x) < 2 ** 31;
 
-/** @param size batch entries, and tokens of each */
+/**
+ * Judges where tokens stand: a start for each batch entry, or a number for each token.
+ *
+ * @param size batch entries, and tokens of each
+ * @throws ConfigError for what are no positions, ShapeError for another number of them
+ */
 export function checkTokenPositions(
   where: string,
   name: string,

@@ -3,9 +3,10 @@ import { ShapeError } from '../contract/errors';
 import type { NamedTensors } from '../contract/kernel';
 
 /**
- * @param shape letters of each axis, as `[B, Hq, Sq, D]`: as many as its rank must be
- * @param facts what the message shows beside the tensor
- * @param dtype default: float32
+ * Judges a tensor by its rank and type.
+ *
+ * @param expected letters of each axis, as `[B, Hq, Sq, D]`, as many as its rank must be; what the message shows in addition
+ *   to the tensor; and its type, by default float32
  * @throws ShapeError unless it is a living tensor of that rank and type
  */
 export function checkTensor(

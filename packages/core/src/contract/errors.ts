@@ -4,7 +4,9 @@ const mark = Symbol.for('polyhead.AttentionError');
 
 /** The base of all errors thrown here. Use `isAttentionError`: `instanceof` fails across two installed copies. */
 export class AttentionError extends Error {
+  /** The name of its class. */
   override readonly name: string = 'AttentionError';
+  /** By which `isAttentionError` knows errors of other installed copies. */
   readonly [mark] = true;
 
   /**
@@ -19,21 +21,25 @@ export class AttentionError extends Error {
 
 /** Sizes or dtypes disagree, or a tensor is disposed. */
 export class ShapeError extends AttentionError {
+  /** The name of its class. */
   override readonly name = 'ShapeError';
 }
 
 /** Options cannot describe a layer or a call. */
 export class ConfigError extends AttentionError {
+  /** The name of its class. */
   override readonly name = 'ConfigError';
 }
 
 /** Nothing at hand can run the call; the reasons are in the message. */
 export class UnsupportedError extends AttentionError {
+  /** The name of its class. */
   override readonly name = 'UnsupportedError';
 
   constructor(
     where: string,
     rule: string,
+    /** Why not, one sentence each. */
     readonly reasons: readonly string[],
     facts: Readonly<Record<string, unknown>> = {},
   ) {

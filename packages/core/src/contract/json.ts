@@ -10,7 +10,11 @@ export interface Kind {
   readonly parameters: readonly string[];
 }
 
-/** The function, with the name and the parameters that JSON knows it by. */
+/**
+ * The function, with the name and the parameters that JSON knows it by.
+ *
+ * @typeParam F the function's own type, which is kept
+ */
 export function withKind<F extends (...args: never[]) => unknown>(
   kind: string,
   parameters: readonly string[],

@@ -6,54 +6,73 @@ import type { TokenPositions } from './position';
 
 /** Rows of numbers in one tensor; a row is one token of one head. */
 export interface RowMatrix {
-  readonly data: tf.Tensor2D; // float32, or int32 words holding 8- or 4-bit numbers
-  readonly first: number; // column where the row's numbers start
-  readonly size: number; // numbers a row
+  /** [rows, columns]: float32, or int32 words that hold 8- or 4-bit numbers. */
+  readonly data: tf.Tensor2D;
+  /** The column where a row's numbers start. */
+  readonly first: number;
+  /** Numbers of a row. */
+  readonly size: number;
   /**
    * Each word holds 32 / bits numbers n, from the low bits on; `first` counts words. A number is scale n, of signed n, or
-   * with `zero` it is zero + scale n, of unsigned n.
+   * with `zero` it is zero + scale n, of unsigned n. `scale` and `zero` are [rows / rowsPerScale, parts of a row].
    */
   readonly quantized?: {
     readonly bits: 4 | 8;
-    readonly scale: tf.Tensor2D; // [rows / rowsPerScale, parts of a row]
-    readonly zero?: tf.Tensor2D; // as scale
+    readonly scale: tf.Tensor2D;
+    readonly zero?: tf.Tensor2D;
     readonly rowsPerScale: number;
   };
 }
 
 /** One physical piece of a cache: contiguous, ring, paged and quantized storage all look like this to a kernel. */
 export interface KeyValuePart {
+  /** Rows of D numbers. */
   readonly key: RowMatrix;
+  /** Rows of Dv numbers; they may be a view of the keys' rows. */
   readonly value: RowMatrix;
-  readonly headStride: number; // rows from one head to the next
-  /** Runs of rows of head 0, in token order: [n, 2] first row, count. */
+  /** Rows from one head to the next. */
+  readonly headStride: number;
+  /** Runs of rows of head 0 of a batch entry, in token order: [n, 2] first row, count. */
   runs(b: number): Int32Array;
 }
 
+/** Keys and values as a cache keeps them, for kernels. */
 export interface StoredKeyValue {
+  /** Hkv */
   readonly heads: number;
+  /** D */
   readonly keySize: number;
+  /** Dv */
   readonly valueSize: number;
-  readonly lengths: readonly number[]; // [B]
-  readonly order: TokenPositions; // what masks see
-  readonly positions: TokenPositions; // what distances see
-  readonly mask?: Mask; // what the storage itself hides (a ring's window); `attend` ands it
+  /** [B]: tokens of each batch entry. */
+  readonly lengths: readonly number[];
+  /** What masks see: rising from row to row of a batch entry, gaps allowed. */
+  readonly order: TokenPositions;
+  /** What distances see. */
+  readonly positions: TokenPositions;
+  /** What the storage itself hides, as a ring does; `attend` adds it to the mask of the call. Default: nothing. */
+  readonly mask?: Mask;
   /** All rows as they lie; empty where there are none, or where `materialize` alone gives them. */
   readonly parts: readonly KeyValuePart[];
-  /** Float32, token order, [B, Hkv, S, D]; the caller disposes. Any kernel can run on this. */
+  /** Float32 in token order, [B, Hkv, S, D] and [B, Hkv, S, Dv]; the caller disposes. Any kernel can run on this. */
   materialize(): { readonly key: tf.Tensor4D; readonly value: tf.Tensor4D };
 }
 
+/** The sizes of a cache. */
 export interface CacheShape {
+  /** B */
   readonly batch: number;
+  /** Hkv */
   readonly heads: number;
+  /** D, numbers that are kept of a key. */
   readonly keySize: number;
+  /** Dv, numbers that are kept of a value; 0 where values are a view of keys. */
   readonly valueSize: number;
 }
 
 /** New rows beside the old: what a kernel reads, and what makes them part of the cache. */
 export interface StagedRows {
-  /** Old and new rows; absent where a state takes their place. */
+  /** Old and new rows; absent where there is a state instead. */
   readonly stored?: StoredKeyValue | undefined;
   /** All earlier tokens in a fixed number of tensors, for kernels that say `takesState`. */
   readonly state?: NamedTensors | undefined;
@@ -61,13 +80,21 @@ export interface StagedRows {
   commit(state?: NamedTensors): void;
 }
 
+/** Keys and values of earlier tokens, which a layer adds to at each call. */
 export interface KeyValueCache {
+  /** Its sizes; `cacheShape` of a layer gives them. */
   readonly shape: CacheShape;
-  readonly lengths: readonly number[]; // visible tokens, per batch entry
-  readonly nextOrder: readonly number[]; // token order of the next row; goes on growing when a ring forgets
-  readonly nextPosition: readonly number[]; // its position: less than the order after left padding
+  /** [B]: tokens that can be seen. */
+  readonly lengths: readonly number[];
+  /** [B]: token order of the next row. It goes on growing where a cache forgets. */
+  readonly nextOrder: readonly number[];
+  /** [B]: position of the next row; less than its order after left padding. */
+  readonly nextPosition: readonly number[];
+  /** Bytes of all rows that it holds. */
   readonly byteSize: number;
-  readonly sealed: boolean; // filled once: a cross-attention cache; a layer given one needs no key
+  /** Filled once: a cache for cross-attention, with which a layer needs no key. */
+  readonly sealed: boolean;
+  /** No more rows from now on. */
   seal(): void;
   /**
    * New rows beside the old, nothing changed yet. `commit` makes them part of the cache; without it nothing happened.
@@ -84,8 +111,14 @@ export interface KeyValueCache {
     readonly positions?: TokenPositions | undefined;
     readonly layer?: { readonly name: string } | undefined;
   }): StagedRows;
+  /** All rows. */
   read(): StoredKeyValue;
+  /** Forgets the tokens from `lengths[b]` on. */
   crop(lengths: readonly number[]): void;
+  /** Forgets all tokens, and the layer that wrote them. */
   reset(): void;
+  /** Gives its memory back; twice is once. */
   dispose(): void;
+  /** Plain JSON, which `fromConfig` reads: the cache, empty. */
+  toJSON?(): object;
 }

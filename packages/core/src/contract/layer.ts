@@ -7,7 +7,9 @@ import type { PositionMethod, TokenPositions } from './position';
 
 /** A variable and its whole name, such as "block0/attention/query/kernel". */
 export interface NamedVariable {
+  /** Whole, as it stands in files of weights. */
   readonly name: string;
+  /** The layer's or the position method's. */
   readonly variable: tf.Variable;
 }
 

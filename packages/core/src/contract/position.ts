@@ -8,19 +8,27 @@ export type TokenPositions =
   | { readonly start: readonly number[]; readonly each?: undefined } // [1 | B]
   | { readonly each: Int32Array; readonly start?: undefined }; // [1 | B, S], row-major
 
+/** Where the query rows and the keys of a call stand. */
 export interface Positions {
+  /** Of query rows. */
   readonly query: TokenPositions;
+  /** Of keys. */
   readonly key: TokenPositions;
 }
 
 /** Table row for a distance d = key position - query position: rows[clamp(d - from)], or d - from where `rows` is absent. */
 export interface DistanceIndex {
+  /** The distance of the first row, or of the first entry of `rows`. */
   readonly from: number;
+  /** The table row of each distance from `from` on; those beyond either end have its row. Default: one row a distance. */
   readonly rows?: Int32Array;
 }
 
+/** A table, and which of its rows a distance has. */
 export interface DistanceTable<T extends tf.Tensor> {
+  /** Differentiable. */
   readonly table: T;
+  /** From distances to rows. */
   readonly index: DistanceIndex;
 }
 
@@ -38,10 +46,14 @@ export interface RelativeTables {
 
 /** Sizes of the heads of a layer. */
 export interface HeadSizes {
-  readonly numHeads: number; // Hq
-  readonly numKeyValueHeads: number; // Hkv
-  readonly headDim: number; // D
-  readonly valueHeadDim: number; // Dv
+  /** Hq */
+  readonly numHeads: number;
+  /** Hkv */
+  readonly numKeyValueHeads: number;
+  /** D */
+  readonly headDim: number;
+  /** Dv */
+  readonly valueHeadDim: number;
 }
 
 /** What a position method, and a cache, may know of the layer that calls it. */
@@ -79,6 +91,8 @@ export interface PositionMethod {
    */
   rotate?(heads: tf.Tensor4D, role: 'query' | 'key', at: readonly TokenPositions[]): tf.Tensor4D;
   /**
+   * The tables of a call.
+   *
    * @param query [B, Hq, Sq, D], not rotated
    * @param distances those that can occur in this call, key position - query position: the last one excluded
    * @param layer the one that calls, for methods that compute with its weights

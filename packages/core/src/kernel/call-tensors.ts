@@ -4,16 +4,26 @@ import type { KernelCall, NamedTensors } from '../contract/kernel';
 
 /** The tensors of a call by name; those that it does not have are absent. */
 export interface CallTensors {
-  readonly query: tf.Tensor4D; // [B, Hq, Sq, D]
-  readonly key?: tf.Tensor4D; // [B, Hkv, Skv, D]
-  readonly value?: tf.Tensor4D; // [B, Hkv, Skv, Dv]
-  readonly bias?: tf.Tensor4D; // broadcasts to [B, Hq, Sq, Skv]
-  readonly sinkLogits?: tf.Tensor1D; // [Hq]
-  readonly biasTable?: tf.Tensor2D; // [Hq, R]
-  readonly keyTable?: tf.Tensor3D; // [1 | Hq, R, D]
-  readonly keyTableQuery?: tf.Tensor4D; // [B, Hq, Sq, D]
-  readonly queryTable?: tf.Tensor3D; // [1 | Hq, R, D]
-  readonly valueTable?: tf.Tensor3D; // [1 | Hq, R, Dv]
+  /** [B, Hq, Sq, D] */
+  readonly query: tf.Tensor4D;
+  /** [B, Hkv, Skv, D] */
+  readonly key?: tf.Tensor4D;
+  /** [B, Hkv, Skv, Dv] */
+  readonly value?: tf.Tensor4D;
+  /** Broadcasts to [B, Hq, Sq, Skv]. */
+  readonly bias?: tf.Tensor4D;
+  /** [Hq] */
+  readonly sinkLogits?: tf.Tensor1D;
+  /** [Hq, R] */
+  readonly biasTable?: tf.Tensor2D;
+  /** [1 | Hq, R, D] */
+  readonly keyTable?: tf.Tensor3D;
+  /** [B, Hq, Sq, D]: what the table of keys is multiplied by, where it is not the query. */
+  readonly keyTableQuery?: tf.Tensor4D;
+  /** [1 | Hq, R, D] */
+  readonly queryTable?: tf.Tensor3D;
+  /** [1 | Hq, R, Dv] */
+  readonly valueTable?: tf.Tensor3D;
   readonly [own: `tensors/${string}`]: tf.Tensor; // of a variant's own
   readonly [earlier: `state/${string}`]: tf.Tensor;
 }

@@ -11,8 +11,10 @@ const where = 'scaledDotProductAttention';
 
 /** What `scaledDotProductAttention` gives, with the rank of its inputs. */
 export type AttentionAndWeights<T extends tf.Tensor3D | tf.Tensor4D> = {
-  readonly output: T; // [B, S, Dv], or [B, H, S, Dv]
-  readonly weights: T; // [B, Sq, Skv], or [B, H, Sq, Skv]
+  /** [B, Sq, Dv], or [B, H, Sq, Dv] */
+  readonly output: T;
+  /** [B, Sq, Skv], or [B, H, Sq, Skv] */
+  readonly weights: T;
 };
 
 /**

@@ -6,9 +6,12 @@ import { differentiable } from './gradient';
 
 /** The gradients of a kernel's results: of the output always, of the others where the call asks for them. */
 export interface ResultGradients {
-  readonly output: tf.Tensor4D; // [B, Hq, Sq, Dv]
-  readonly weights?: tf.Tensor4D; // [B, Hq, Sq, Skv]
-  readonly logSumExp?: tf.Tensor3D; // [B, Hq, Sq]
+  /** [B, Hq, Sq, Dv] */
+  readonly output: tf.Tensor4D;
+  /** [B, Hq, Sq, Skv] */
+  readonly weights?: tf.Tensor4D;
+  /** [B, Hq, Sq] */
+  readonly logSumExp?: tf.Tensor3D;
 }
 
 /** The passes of a kernel. Both read tensors from `tensors`, not from the call, which may hold others by then. */

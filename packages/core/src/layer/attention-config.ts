@@ -57,18 +57,29 @@ export interface AttentionConfig {
 
 /** A config with its defaults filled in. */
 export interface AttentionSizes {
+  /** E */
   readonly embedDim: number;
+  /** Hq */
   readonly numHeads: number;
+  /** Hkv */
   readonly numKeyValueHeads: number;
+  /** D */
   readonly headDim: number;
+  /** Dv */
   readonly valueHeadDim: number;
+  /** Width of keys. */
   readonly keyEmbedDim: number;
+  /** Width of values. */
   readonly valueEmbedDim: number;
+  /** Width of the output. */
   readonly outputDim: number;
   /** The projections that have a bias. */
   readonly biases: readonly Projection[];
+  /** Absent: queries and keys are not normalized. */
   readonly queryKeyNorm?: QueryKeyNorm;
+  /** A learned logit for each query head. */
   readonly learnedSinks: boolean;
+  /** Absent: no gate. */
   readonly outputGate?: 'number' | 'head';
 }
 

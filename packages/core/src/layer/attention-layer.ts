@@ -49,7 +49,9 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
   static readonly parameters: readonly string[] = ['config', 'parts'];
 
   readonly config: Readonly<Config>;
+  /** The objects that the layer was given. */
   protected readonly parts: AttentionParts;
+  /** Its variables. */
   protected readonly weights: Weights;
   private readonly seed: number;
   private readonly self: LayerWeights;

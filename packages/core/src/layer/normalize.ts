@@ -1,6 +1,7 @@
 // Normalization of queries and keys before their products.
 import * as tf from '@tensorflow/tfjs-core';
 import { addBroadcast } from '../backend/add-broadcast';
+import { ShapeError } from '../contract/errors';
 import { differentiable } from '../kernel/gradient';
 import { zeroRowsWithoutGradient } from './rows-without-gradient';
 
@@ -19,17 +20,20 @@ export interface QueryKeyNorm {
 }
 
 /**
- * Along the last axis.
+ * Numbers of one size along the last axis.
  *
  * @param x [..., N]
- * @param gain [N], for `rms` and `layer`
- * @param offset [N], for `layer`
+ * @param weights `gain` [N] of `rms` and `layer`, `offset` [N] of `layer`. Default: 1 and 0
+ * @throws ShapeError for what is no tensor
  */
 export function normalize<T extends tf.Tensor>(
   x: T,
   norm: QueryKeyNorm,
-  { gain, offset }: { readonly gain?: tf.Tensor | undefined; readonly offset?: tf.Tensor | undefined },
+  weights: { readonly gain?: tf.Tensor | undefined; readonly offset?: tf.Tensor | undefined },
 ): T {
+  if (!(x instanceof tf.Tensor) || x.rank === 0)
+    throw new ShapeError('normalize', 'x must be a tensor [..., N]', { x });
+  const { gain, offset } = weights;
   return tf.tidy(() => {
     const scaled = differentiable<T>(
       { inputs: gain ? [x, gain] : [x] },

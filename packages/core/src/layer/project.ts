@@ -2,6 +2,8 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { addBroadcast } from '../backend/add-broadcast';
 import { times, timesTransposed, transposedTimes } from '../backend/multiply';
+import { checkTensor } from '../checks/check-tensor';
+import { ShapeError } from '../contract/errors';
 import { differentiable } from '../kernel/gradient';
 import { zeroRowsWithoutGradient } from './rows-without-gradient';
 
@@ -12,11 +14,16 @@ import { zeroRowsWithoutGradient } from './rows-without-gradient';
  * @param kernel [in, out]
  * @param bias [out]
  * @returns [B, S, out]
+ * @throws ShapeError where the shapes do not fit
  */
-export function project(x: tf.Tensor3D, kernel: tf.Tensor, bias?: tf.Tensor): tf.Tensor3D {
+export function project(x: tf.Tensor, kernel: tf.Tensor, bias?: tf.Tensor): tf.Tensor3D {
+  checkTensor('project', 'x', x, ['[B, S, in]', { x, kernel }]);
+  checkTensor('project', 'kernel', kernel, ['[in, out]', { x, kernel }]);
+  const [B, S, inDim] = x.shape as [number, number, number];
+  const outDim = kernel.shape[1]!;
+  const fits = kernel.shape[0] === inDim && (bias === undefined || `${bias.shape}` === `${outDim}`);
+  if (!fits) throw new ShapeError('project', 'kernel must be [in, out], and bias [out]', { x, kernel, bias });
   return tf.tidy(() => {
-    const [B, S, inDim] = x.shape;
-    const outDim = kernel.shape[1]!;
     const rows = tf.reshape(x, [1, 1, B * S, inDim]);
     const matrix = tf.reshape(kernel, [1, 1, inDim, outDim]);
     const product = differentiable(

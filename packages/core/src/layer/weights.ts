@@ -37,6 +37,7 @@ export function countParameters(shapes: VariableShapes): number {
 
 /** How the variables of a layer start. */
 export interface WeightOptions {
+  /** Of the layer: each variable draws from a hash of it and its whole name. */
   readonly seed: number;
   /** Stands before the name of each. Default: nothing. */
   readonly name?: string | undefined;
@@ -118,6 +119,7 @@ export class Weights {
     });
   }
 
+  /** Disposes all; twice is once. */
   dispose(): void {
     for (const variable of this.byName.values()) if (!variable.isDisposed) variable.dispose();
   }
