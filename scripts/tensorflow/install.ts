@@ -9,7 +9,6 @@ import { addonFile, findTensorFlow, tensorFlowFolder, unsupportedPlatform } from
 import { buildAddon, packageFolder } from './addon';
 import { check } from './check';
 import { type Kind, libraryFolder, provideLibrary } from './library';
-import { runOwnScript } from './own-script';
 import { missingTools, runTool, say, ToolError } from './tools';
 
 const usage = `usage: pnpm tensorflow:install [--gpu] [--if-possible]
@@ -26,14 +25,14 @@ async function installed(kind: Kind): Promise<string | undefined> {
   return 'path' in findTensorFlow() && isRecorded ? await check().catch(() => undefined) : undefined;
 }
 
-async function install(kind: Kind): Promise<void> {
+/** Never by the package's own install script: what that downloads is checked against nothing. */
+function install(kind: Kind): void {
   runTool(join(root, 'node_modules/.bin/pnpm'), ['install', '--frozen-lockfile', '--silent'], {
     cwd: tensorFlowFolder,
     failure: 'pnpm could not install @tensorflow/tfjs-node-gpu (see above)',
   });
   rmSync(record, { force: true });
   const library = libraryFolder(kind);
-  if (!existsSync(library) && (await runOwnScript(kind)) && works(kind)) return;
   rmSync(join(packageFolder(), addonFile), { force: true });
   const missing = missingTools();
   if (missing) throw new ToolError(missing);
@@ -68,7 +67,7 @@ async function main(): Promise<void> {
   const obstacle = values['if-possible'] ? (platform ?? missingTools()) : undefined;
   if (obstacle) return say(`not installed: ${obstacle}`);
   if (platform) throw new ToolError(platform);
-  await install(kind);
+  install(kind);
 }
 
 try {
