@@ -5,7 +5,7 @@ import { randomArray, randomTensor, seededRandom, tabulate } from './inputs';
 import { type MaskKind, type MaskName, maskKinds } from './mask-kinds';
 import type { HostTensor, OracleInputs, Sizes } from './oracle';
 
-/** Sizes, and what is asked for. */
+/** Sizes and options of a case. */
 export interface CaseRow {
   readonly sizes: Sizes;
   readonly mask?: MaskName;
@@ -60,10 +60,10 @@ export function attentionCase(row: CaseRow): AttentionCase {
       }),
     },
     options() {
-      const made = maskKinds[mask].mask(sizes);
+      const ofKind = maskKinds[mask].mask(sizes);
       return {
         returns,
-        ...(made && { mask: made }),
+        ...(ofKind && { mask: ofKind }),
         ...(softcap > 0 && { softcap }),
         ...(scale !== undefined && { scale }),
         ...(dropout > 0 && { dropout: drawn }),

@@ -41,7 +41,7 @@ describe('A21: a row', () => {
 });
 
 describe('C13: backends agree', () => {
-  const found = attentionCase({
+  const testCase = attentionCase({
     sizes: { B: 1, Hq: 2, Hkv: 2, Sq: 33, Skv: 33, D: 16, Dv: 16 },
     mask: 'causal',
     returns: ['weights', 'logSumExp'],
@@ -49,13 +49,13 @@ describe('C13: backends agree', () => {
 
   it('this one with cpu, within what each may differ from the oracle', async () => {
     const here = tf.getBackend();
-    const numbers = await kernelNumbers(composed(), found);
-    const gradients = await kernelGradients(composed(), found);
+    const numbers = await kernelNumbers(composed(), testCase);
+    const gradients = await kernelGradients(composed(), testCase);
     await tf.setBackend('cpu');
-    const onCpu = await kernelNumbers(composed(), found);
-    const gradientsOnCpu = await kernelGradients(composed(), found);
+    const onCpu = await kernelNumbers(composed(), testCase);
+    const gradientsOnCpu = await kernelGradients(composed(), testCase);
     await tf.setBackend(here);
-    const { maxAbsScore } = attentionOracle(found.oracle);
+    const { maxAbsScore } = attentionOracle(testCase.oracle);
     expectClose({ actual: numbers, expected: onCpu, maxAbsScore });
     expectClose({ actual: gradients, expected: gradientsOnCpu, maxAbsScore, isGradient: true });
   });
@@ -63,25 +63,25 @@ describe('C13: backends agree', () => {
 
 describe('C14: sizes around 160, of which some gave all zeros', () => {
   it.each([157, 158, 159, 160, 161, 162])('%d tokens', async (S) => {
-    const found = attentionCase({
+    const testCase = attentionCase({
       sizes: { B: 1, Hq: 2, Hkv: 1, Sq: S, Skv: S, D: 8, Dv: 8 },
       mask: 'causal',
     });
-    await checkResults(composed(), found);
-    await checkGradients(composed(), found);
+    await checkResults({ create: composed }, testCase);
+    await checkGradients({ create: composed }, testCase);
   });
 });
 
 describe('sizes that tfjs computes wrongly on some graphics cards', () => {
   it('many blocks, whose gradients are added', async () => {
     const sizes = { B: 1, Hq: 1, Hkv: 1, Sq: 2_100, Skv: 40, D: 2, Dv: 2 };
-    await checkGradients(composed(), attentionCase({ sizes, mask: 'causal' }));
+    await checkGradients({ create: composed }, attentionCase({ sizes, mask: 'causal' }));
   });
 
   it.each([
     ['rows of scores', { B: 150, Hq: 9, Hkv: 3, Sq: 49, Skv: 2, D: 2, Dv: 1 }],
     ['matrices', { B: 66_000, Hq: 1, Hkv: 1, Sq: 1, Skv: 2, D: 1, Dv: 1 }],
-  ])('many %s', (_, sizes) => checkResults(composed(), attentionCase({ sizes })));
+  ])('many %s', (_, sizes) => checkResults({ create: composed }, attentionCase({ sizes })));
 });
 
 describe('numbers that graphics cards know badly', () => {
@@ -95,13 +95,13 @@ describe('numbers that graphics cards know badly', () => {
   });
 
   it.each([100, 1e4, 1e6, 1e30])('scores far below a softcap of %d', async (softcap) => {
-    const found = attentionCase({
+    const testCase = attentionCase({
       sizes: { B: 1, Hq: 2, Hkv: 1, Sq: 6, Skv: 7, D: 4, Dv: 4 },
       softcap,
       returns: ['weights', 'logSumExp'],
     });
-    await checkResults(composed(), found);
-    await checkGradients(composed(), found);
+    await checkResults({ create: composed }, testCase);
+    await checkGradients({ create: composed }, testCase);
   });
 });
 

@@ -34,16 +34,22 @@ const factors = {
   dropout: [0, 0.4],
 };
 
-/** What a kernel may refuse; cases leave it out then, and the suite asks that it does refuse. */
+/**
+ * What a kernel may refuse: options, results, kinds of masks, and `gradients`. Cases leave it out then, and the suite
+ * checks that it is refused with a reason. `scale` is any but the default.
+ */
 export type Refusable =
   | 'bias'
   | 'softcap'
   | 'sinkLogits'
   | 'dropout'
+  | 'scale'
   | 'weights'
   | 'logSumExp'
   | 'relative'
-  | 'stored';
+  | 'stored'
+  | 'gradients'
+  | `mask: ${MaskName}`;
 
 /** Any two values of different options meet in one of these. */
 export function coveringCases(refused: readonly Refusable[] = []): readonly AttentionCase[] {
@@ -51,13 +57,30 @@ export function coveringCases(refused: readonly Refusable[] = []): readonly Atte
     refused.includes(option) ? values.slice(0, 1) : values;
   const rows = pairwise({
     ...factors,
+    mask: factors.mask.filter((mask) => !refused.includes(`mask: ${mask}`)),
     bias: first('bias', factors.bias),
+    scale: first('scale', factors.scale),
     softcap: first('softcap', factors.softcap),
     sinkLogits: first('sinkLogits', factors.sinkLogits),
     dropout: first('dropout', factors.dropout),
     returns: factors.returns.filter((names) => names.every((name) => !refused.includes(name as Refusable))),
   });
   return rows.map(attentionCase);
+}
+
+/** What of a row may be refused. */
+export function refusableIn({ mask = 'none', bias = 'none', scale, returns = [], ...row }: CaseRow) {
+  const options: { readonly [option in Refusable]?: unknown } = {
+    bias: bias !== 'none',
+    scale: scale !== undefined,
+    softcap: row.softcap,
+    sinkLogits: row.sinkLogits,
+    dropout: row.dropout,
+    weights: returns.includes('weights'),
+    logSumExp: returns.includes('logSumExp'),
+    [`mask: ${mask}`]: true,
+  };
+  return (Object.keys(options) as Refusable[]).filter((option) => options[option]);
 }
 
 /** A bias of every shape that broadcasts. */
@@ -81,7 +104,7 @@ export const lonelyKeyCases: readonly AttentionCase[] = (
   ] satisfies CaseRow[]
 ).map((row) => attentionCase({ ...row, returns: ['weights', 'logSumExp'] }));
 
-/** Sizes at which kernels change their ways: flattened products, row blocks, long rows. Few options, sampled gradients. */
+/** Sizes at which kernels change their ways: flattened products, row blocks, long rows. Few options. */
 export const largeCases: readonly AttentionCase[] = (
   [
     {
@@ -102,5 +125,18 @@ export const largeCases: readonly AttentionCase[] = (
       dropout: 0.4,
     },
     { sizes: { B: 2, Hq: 4, Hkv: 1, Sq: 1, Skv: 700, D: 64, Dv: 64 }, mask: 'left padding', softcap: 4 },
+  ] satisfies CaseRow[]
+).map(attentionCase);
+
+const few: Sizes = { B: 2, Hq: 4, Hkv: 2, Sq: 3, Skv: 4, D: 2, Dv: 3 };
+
+/** Cases whose gradients are compared entry by entry: each kind of option is in one of them. */
+export const entrywiseCases: readonly AttentionCase[] = (
+  [
+    { sizes: few, mask: 'causal lengths' },
+    { sizes: few, mask: 'window', bias: '[B, 1, 1, Skv] hiding keys', sinkLogits: true },
+    { sizes: few, mask: 'lengths per row', bias: '[1, Hq, Sq, Skv]', dropout: 0.4, queryStart: 'ragged' },
+    { sizes: few, mask: 'dense [B, Hq, Sq, Skv]', scale: 0.3, returns: ['logSumExp'] },
+    { sizes: few, mask: 'causal', softcap: 1.5, sinkLogits: true, returns: ['weights', 'logSumExp'] },
   ] satisfies CaseRow[]
 ).map(attentionCase);

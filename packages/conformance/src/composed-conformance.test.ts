@@ -1,4 +1,4 @@
 import { composed } from '@polyhead/core';
 import { describeKernel } from './describe-kernel';
 
-describeKernel('composed', composed());
+describeKernel('composed', { create: composed });

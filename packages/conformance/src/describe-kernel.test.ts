@@ -8,34 +8,67 @@ import {
 } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
-import type { Refusable } from './cases';
 import type { Check } from './check';
 import { kernelChecks } from './describe-kernel';
+import { tabulate } from './inputs';
+import type { KernelUnderTest } from './kernel-checks/suite';
+import { toTensor } from './kernel-run';
 
 function changed(change: Partial<AttentionKernel>): AttentionKernel {
   return { ...composed(), name: 'wrong', ...change };
 }
 
-/** `composed`, given another call than was asked for. */
-const asked = (call: (given: KernelCall) => KernelCall) =>
-  changed({ run: (given) => composed().run(call(given)) });
+/** `composed`, with another call than it should have. */
+const withCall = (change: (call: KernelCall) => KernelCall) =>
+  changed({ run: (call) => composed().run(change(call)) });
 
-/** `composed`, with something done to its result. */
-const answered = (answer: (result: KernelResult, call: KernelCall) => KernelResult) =>
-  changed({ run: (call) => answer(composed().run(call), call) });
+/** `composed`, with another result than it should have. */
+const withResult = (change: (result: KernelResult, call: KernelCall) => KernelResult) =>
+  changed({ run: (call) => change(composed().run(call), call) });
 
-const without = (option: keyof KernelCall) => asked((call) => withoutOption(call, option));
+const without = (option: keyof KernelCall) => withCall((call) => withoutOption(call, option));
+
+/** The tensor, whose gradient is another than it should be. */
+function withGradient<T extends tf.Tensor>(x: T, change: (gradient: tf.Tensor) => tf.Tensor): T {
+  const wrong = tf.customGrad((input) => ({ value: tf.clone(input as T), gradFunc: change }));
+  return wrong(x);
+}
+
+/** `composed`, whose gradient for one argument is another than it should be. */
+const withGradientOf = (
+  argument: 'query' | 'key' | 'value' | 'bias' | 'sinkLogits',
+  change: (gradient: tf.Tensor) => tf.Tensor,
+) =>
+  withCall((call) => {
+    const tensors = { ...tensorsOf(call), bias: call.bias, sinkLogits: call.sinkLogits };
+    const x = tensors[argument];
+    if (!x) return call;
+    const wrong = { [argument]: withGradient(x, change) };
+    return argument === 'bias' || argument === 'sinkLogits'
+      ? { ...call, ...wrong }
+      : { ...call, inputs: { ...tensorsOf(call), ...wrong } };
+  });
+
+/** The tensor with the entries [from, to), in row-major order, scaled. */
+const scaledAt = (factor: number, from: number, to: number) => (x: tf.Tensor) => {
+  const isScaled = (at: readonly number[]) => flatIndex(at, x.shape) >= from && flatIndex(at, x.shape) < to;
+  return tf.mul(x, toTensor(tabulate(x.shape, (...at) => (isScaled(at) ? factor : 1))));
+};
+
+function flatIndex(at: readonly number[], shape: readonly number[]): number {
+  return shape.reduce((flat, size, axis) => flat * size + at[axis]!, 0);
+}
 
 const detached = (x: tf.Tensor4D) => tf.tensor4d(x.dataSync() as Float32Array, x.shape);
 
 function checksNamed(
   kernel: AttentionKernel,
   sentence: RegExp,
-  refused: readonly Refusable[] = [],
+  refuses: KernelUnderTest['refuses'] = {},
 ): readonly Check[] {
-  const found = kernelChecks(() => kernel, refused).filter(({ name }) => sentence.test(name));
-  expect(found.length).toBeGreaterThan(0);
-  return found;
+  const checks = kernelChecks({ create: () => kernel, refuses }).filter(({ name }) => sentence.test(name));
+  expect(checks.length).toBeGreaterThan(0);
+  return checks;
 }
 
 /** True where at least one of the checks of this name throws. */
@@ -57,21 +90,21 @@ describe('the suite notices a kernel that', () => {
       (option) => [`drops ${option}`, without(option), new RegExp(`^does not drop ${option}$`)] as const,
     ),
     ['returns nothing but the output', without('returns'), /^does not drop (weights|logSumExp)$/],
-    ['takes scale 0 for no scale', asked((call) => ({ ...call, scale: call.scale || 1 })), /scale 0/],
+    ['reads scale 0 as no scale', withCall((call) => ({ ...call, scale: call.scale || 1 })), /scale 0/],
     [
       'sees every pair',
-      asked((call) => ({ ...call, plan: seeingAll(call) })),
+      withCall((call) => ({ ...call, plan: seeingAll(call) })),
       /^never lets a future key matter/,
     ],
-    ['is off by a hundred thousandth', answered((result) => scaled(result, 1.00001)), smallest],
+    ['is off by a hundred thousandth', withResult((result) => scaled(result, 1.00001)), smallest],
     [
       'loses the gradient of keys',
-      asked((call) => ({ ...call, inputs: { ...tensorsOf(call), key: detached(tensorsOf(call).key) } })),
-      /^gradients agree with central differences: B2 Hq2 Hkv1/,
+      withCall((call) => ({ ...call, inputs: { ...tensorsOf(call), key: detached(tensorsOf(call).key) } })),
+      /^gradients agree with derivatives of the oracle: B2 Hq2 Hkv1/,
     ],
     [
-      'gives the mean of the values for a row that sees nothing',
-      answered((result, call) => ({
+      'gives the mean of the values for a fully masked row',
+      withResult((result, call) => ({
         ...result,
         output: tf.add(result.output, tf.mean(tensorsOf(call).value)),
       })),
@@ -79,7 +112,7 @@ describe('the suite notices a kernel that', () => {
     ],
     [
       'multiplies hidden values by 0',
-      answered((result, call) => ({
+      withResult((result, call) => ({
         ...result,
         output: tf.add(result.output, tf.mul(tf.sum(tensorsOf(call).value), 0)),
       })),
@@ -87,13 +120,13 @@ describe('the suite notices a kernel that', () => {
     ],
     [
       'mixes batch entries',
-      answered((result) => ({
+      withResult((result) => ({
         ...result,
         output: tf.add(result.output, tf.mul(tf.sum(result.output), 1e-6)),
       })),
       /^keeps batch entries apart$/,
     ],
-    ['sees the first key only', asked((call) => ({ ...call, plan: seeingFirst(call) })), /another order$/],
+    ['sees the first key only', withCall((call) => ({ ...call, plan: seeingFirst(call) })), /another order$/],
     [
       'lets gradients of gradients pass',
       changed({
@@ -105,7 +138,7 @@ describe('the suite notices a kernel that', () => {
     ['drops relative tables', without('relative'), /relative tables/],
     [
       'keeps a tensor',
-      answered((result) => {
+      withResult((result) => {
         tf.keep(tf.zeros([1]));
         return result;
       }),
@@ -113,7 +146,7 @@ describe('the suite notices a kernel that', () => {
     ],
     [
       'disposes its inputs',
-      answered((result, call) => {
+      withResult((result, call) => {
         tensorsOf(call).query.dispose();
         return result;
       }),
@@ -127,13 +160,36 @@ describe('the suite notices a kernel that', () => {
   });
 });
 
+describe('the suite notices a gradient that', () => {
+  const derivatives = /^gradients agree with derivatives of the oracle/;
+  const faults: readonly (readonly [fault: string, kernel: AttentionKernel])[] = [
+    ['is off by 1 % in one row of keys', withGradientOf('key', scaledAt(1.01, 0, 3))],
+    ['is off by 1 % in one number of a query', withGradientOf('query', scaledAt(1.01, 0, 1))],
+    ['is missing for one value', withGradientOf('value', scaledAt(0, 0, 3))],
+    ['is in another order of keys', withGradientOf('key', (x) => tf.reverse(x, 2))],
+    ['is in another order of heads', withGradientOf('value', (x) => tf.reverse(x, 1))],
+    ['is off by 1 % in one number of a bias', withGradientOf('bias', scaledAt(1.01, 1, 2))],
+    ['is halved for one sink', withGradientOf('sinkLogits', scaledAt(0.5, 0, 1))],
+    ['has the other sign', withGradientOf('query', tf.neg)],
+    ['is a ten thousandth too large', withGradientOf('query', (x) => tf.mul(x, 1.0001))],
+  ];
+
+  it.each(faults)('%s', async (_, kernel) => {
+    expect(await isNoticed(kernel, derivatives)).toBe(true);
+  });
+
+  it.each(faults)('%s, entry by entry', async (_, kernel) => {
+    expect(await isNoticed(kernel, /^gradients agree with central differences, entry by entry/)).toBe(true);
+  });
+});
+
 describe('an option refused by design', () => {
   const kernel = changed({
     unsupported: (call) => [...composed().unsupported(call), ...(call.dropout ? ['no dropout here'] : [])],
   });
 
   it('is left out of all cases and must be refused with a reason', async () => {
-    const checks = checksNamed(kernel, /dropout/, ['dropout']);
+    const checks = checksNamed(kernel, /dropout/, { dropout: 'no dropout here' });
     expect(checks.map(({ name }) => name)).toEqual(['refuses dropout with a reason']);
     for (const { run } of checks) await run();
   });
@@ -143,7 +199,7 @@ describe('an option refused by design', () => {
   });
 
   it('is noticed when it starts to work', async () => {
-    const [check] = checksNamed(composed(), /^refuses dropout/, ['dropout']);
+    const [check] = checksNamed(composed(), /^refuses dropout/, { dropout: 'no dropout here' });
     await expect(check!.run()).rejects.toThrow('nothing was thrown');
   });
 });

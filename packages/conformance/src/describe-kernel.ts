@@ -1,46 +1,45 @@
 // The suite every kernel passes, on every backend.
 import type { AttentionKernel } from '@polyhead/core';
 import { beforeAll } from 'vitest';
-import type { Refusable } from './cases';
 import { type Check, describeChecks, type KnownGaps } from './check';
+import { hiddenRowChecks } from './kernel-checks/hidden-rows';
 import { independenceChecks } from './kernel-checks/independence';
 import { memoryChecks } from './kernel-checks/memory';
 import { refusalChecks } from './kernel-checks/refusals';
 import { relativeChecks } from './kernel-checks/relative';
-import { unseenChecks } from './kernel-checks/unseen';
+import type { KernelUnderTest } from './kernel-checks/suite';
 import { valueChecks } from './kernel-checks/values';
 
-export interface KernelSuite {
-  /** Options the kernel refuses by design, with the reason: the suite leaves them out and asks that it does refuse. */
-  readonly refuses?: { readonly [option in Refusable]?: string };
-  /** Checks that fail, with the reason. */
+/** A kernel, and all that the suite is told of it. */
+export interface KernelSuite extends KernelUnderTest {
+  /** Checks that fail, with the reason. One that passes breaks the suite. */
   readonly knownGaps?: KnownGaps;
 }
 
 /**
  * Runs the suite on a kernel, which is prepared first.
  *
- * @example describeKernel('composed', composed());
+ * @example describeKernel('composed', { create: composed });
  */
-export function describeKernel(
-  name: string,
-  kernel: AttentionKernel | (() => AttentionKernel),
-  { refuses = {}, knownGaps = {} }: KernelSuite = {},
-): void {
-  let made = typeof kernel === 'function' ? undefined : kernel;
-  const kernelOf = () => {
-    made ??= (kernel as () => AttentionKernel)();
-    return made;
+export function describeKernel(name: string, { create, knownGaps = {}, ...suite }: KernelSuite): void {
+  let kernel: AttentionKernel | undefined;
+  const createOnce = () => {
+    kernel ??= create();
+    return kernel;
   };
-  beforeAll(() => kernelOf().prepare?.());
-  describeChecks(name, kernelChecks(kernelOf, Object.keys(refuses) as Refusable[]), knownGaps);
+  beforeAll(() => createOnce().prepare?.());
+  describeChecks(name, kernelChecks({ ...suite, create: createOnce }), knownGaps);
 }
 
 /** All checks of a kernel. */
-export function kernelChecks(
-  kernelOf: () => AttentionKernel,
-  refused: readonly Refusable[] = [],
-): readonly Check[] {
-  const parts = [valueChecks, unseenChecks, independenceChecks, relativeChecks, refusalChecks, memoryChecks];
-  return parts.flatMap((checks) => checks(kernelOf, refused));
+export function kernelChecks(suite: KernelUnderTest): readonly Check[] {
+  const parts = [
+    valueChecks,
+    hiddenRowChecks,
+    independenceChecks,
+    relativeChecks,
+    refusalChecks,
+    memoryChecks,
+  ];
+  return parts.flatMap((checks) => checks(suite));
 }

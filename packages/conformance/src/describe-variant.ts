@@ -1,5 +1,6 @@
 // The suite every variant passes, on every backend.
 import { type Check, describeChecks, type KnownGaps } from './check';
+import { cacheChecks } from './variant-checks/cache';
 import { callChecks } from './variant-checks/calls';
 import { errorChecks } from './variant-checks/errors';
 import { variantMemoryChecks } from './variant-checks/memory';
@@ -7,10 +8,11 @@ import { commonOptions, type Variant } from './variant-checks/suite';
 import { variantValueChecks } from './variant-checks/values';
 import { weightChecks } from './variant-checks/weights';
 
+/** A variant, and all that the suite is told of it. */
 export interface VariantSuite extends Omit<Variant, 'options'> {
-  /** The options its config has beside embedDim, numHeads and seed; default: `commonOptions`. */
+  /** The options its config has beside embedDim, numHeads and seed. Default: `commonOptions`. */
   readonly options?: Variant['options'];
-  /** Checks that fail, with the reason. */
+  /** Checks that fail, with the reason. One that passes breaks the suite. */
   readonly knownGaps?: KnownGaps;
 }
 
@@ -28,6 +30,6 @@ export function describeVariant(
 
 /** All checks of a variant. */
 export function variantChecks(variant: Variant): readonly Check[] {
-  const parts = [variantValueChecks, weightChecks, callChecks, errorChecks, variantMemoryChecks];
+  const parts = [variantValueChecks, weightChecks, callChecks, cacheChecks, errorChecks, variantMemoryChecks];
   return parts.flatMap((checks) => checks(variant));
 }

@@ -3,12 +3,23 @@ export type { Refusable } from './cases';
 export { describeKeras } from './describe-keras';
 export { describeKernel, type KernelSuite } from './describe-kernel';
 export { describeVariant, type VariantSuite, variantChecks } from './describe-variant';
-export { expectClose } from './expect-close';
+export { expectClose, expectSlopes } from './expect-close';
 export { type GoldenCase, type GoldenTensor, golden, goldenCases } from './golden';
+export {
+  centralDifferences,
+  type HostTensors,
+  type Numbers,
+  type Slope,
+  slopeOf,
+  slopesOf,
+  weightedSum,
+} from './gradients';
+export { mergeHostHeads, projectHost, splitHostHeads } from './host-heads';
 export { randomTensor, seededRandom, tabulate } from './inputs';
-export { type Numbers, read, readAll, toHost, toTensor, toTensors } from './kernel-run';
-export type { LayerConfig } from './layer-case';
-export { layerOracle } from './layer-oracle';
+export type { KernelUnderTest } from './kernel-checks/suite';
+export { type KernelOracle, read, readAll, toHost, toTensor, toTensors } from './kernel-run';
+export type { LayerConfig, LayerRow } from './layer-case';
+export { type LayerOracle, type LayerOracleInputs, layerOracle } from './layer-oracle';
 export { layerGradients, layerNumbers, tokenByToken } from './layer-run';
 export { bytesDuring, expectFlatHeap, expectSameMemory, heapBytes, memoryNow, peakBytes } from './memory';
 export { useOpaqueBackend } from './opaque-backend';
@@ -38,4 +49,10 @@ export { samplePositions } from './sample-positions';
 export { sampled } from './sampled';
 export { expectNumbers, numbersOf } from './scene';
 export { fromLinears, type Linear } from './torch-linears';
-export { commonOptions, type LayerOption } from './variant-checks/suite';
+export {
+  commonOptions,
+  type LayerOption,
+  type Returned,
+  type Variant,
+  type VariantTraits,
+} from './variant-checks/suite';

@@ -1,18 +1,29 @@
 // One case through a kernel, and through the oracle: results and gradients by name, on the host.
-import { type AttendOptions, type AttentionKernel, attend } from '@polyhead/core';
+import { type AttendOptions, type AttentionKernel, attend, composed } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import type { AttentionCase } from './attention-case';
-import { centralDifferences, weightedSum } from './gradients';
+import { centralDifferences, type Numbers, slopeOf, slopesOf, weightedSum } from './gradients';
 import { randomTensor, seededRandom } from './inputs';
-import { attentionOracle, type HostTensor } from './oracle';
+import { attentionOracle, type HostTensor, type OracleInputs } from './oracle';
+import { remember } from './remember';
 
-/** `output`, `weights`, `logSumExp`; or a gradient for each argument. */
-export type Numbers = { readonly [name: string]: Float64Array };
+export type { Numbers } from './gradients';
 
 type Tensors = { readonly [argument: string]: tf.Tensor };
 
+/** What a kernel computes, by its definition in doubles. A result that it never has is left out. */
+export type KernelOracle = (inputs: OracleInputs) => {
+  readonly output: Float64Array; // [B, Hq, Sq, Dv]
+  readonly weights?: Float64Array; // [B, Hq, Sq, Skv], before dropout
+  readonly logSumExp?: Float64Array; // [B, Hq, Sq]
+  /** Errors may grow with it once it is above 100. */
+  readonly maxAbsScore: number;
+};
+
+/** The tensor of host numbers, float32. */
 export const toTensor = ({ shape, data }: HostTensor) => tf.tensor(Array.from(data), [...shape], 'float32');
 
+/** `toTensor` of each, by name. */
 export function toTensors(arrays: { readonly [argument: string]: HostTensor }): Tensors {
   return Object.fromEntries(Object.entries(arrays).map(([name, array]) => [name, toTensor(array)]));
 }
@@ -29,7 +40,7 @@ export async function readAll(tensors: Tensors): Promise<Numbers> {
   return Object.fromEntries(names.map((name, n) => [name, numbers[n]!]));
 }
 
-/** `read` for tests of backends whose tensors can be read at once, as `backendTraits` of core tells. */
+/** `read` for tests of backends whose tensors are read synchronously, as `backendTraits` of core tells. */
 export const toHost = (tensor: tf.Tensor) => Float64Array.from(tensor.dataSync());
 
 /** `attend`, with its tensors by name. */
@@ -44,36 +55,36 @@ export function attendWith(kernel: AttentionKernel, tensors: Tensors, options: A
 }
 
 /** What the kernel gives for a case. */
-export function kernelNumbers(kernel: AttentionKernel, found: AttentionCase): Promise<Numbers> {
-  return readAll(kernelResults(kernel, found));
+export function kernelNumbers(kernel: AttentionKernel, testCase: AttentionCase): Promise<Numbers> {
+  return readAll(kernelResults(kernel, testCase));
 }
 
 /** The same as tensors. */
-export function kernelResults(kernel: AttentionKernel, found: AttentionCase): Tensors {
-  const { kernel: _, state: __, ...results } = attendWith(kernel, toTensors(found.arrays), found.options());
+export function kernelResults(kernel: AttentionKernel, testCase: AttentionCase): Tensors {
+  const { kernel: _, state: __, ...results } = attendWith(kernel, toTensors(testCase.arrays), testCase.options());
   return results;
 }
 
 type ResultName = 'output' | 'weights' | 'logSumExp';
 
-/** What a case asks for. */
+/** The results that a case returns. */
 export function resultNames({ row }: AttentionCase): readonly ResultName[] {
   return ['output', ...((row.returns ?? []) as ResultName[])];
 }
 
-/** One number for each number that comes out: the gradients are those of Σ result · cotangent, over all results. */
-export function cotangentsOf(found: AttentionCase): { readonly [name: string]: HostTensor } {
-  const { B, Hq, Sq, Skv, Dv } = found.row.sizes;
+/** Random cotangents, one for each result: the gradients are those of Σ result · cotangent, over all results. */
+function cotangentsOf(testCase: AttentionCase): { readonly [name: string]: HostTensor } {
+  const { B, Hq, Sq, Skv, Dv } = testCase.row.sizes;
   const shapes = { output: [B, Hq, Sq, Dv], weights: [B, Hq, Sq, Skv], logSumExp: [B, Hq, Sq] };
   const random = seededRandom(B * Hq * Sq + Skv);
-  return Object.fromEntries(resultNames(found).map((name) => [name, randomTensor(shapes[name], random)]));
+  return Object.fromEntries(resultNames(testCase).map((name) => [name, randomTensor(shapes[name], random)]));
 }
 
 /** The kernel's gradient for each argument of a case. */
-export function kernelGradients(kernel: AttentionKernel, found: AttentionCase): Promise<Numbers> {
-  const names = Object.keys(found.arrays);
-  const options = found.options();
-  const cotangents = Object.entries(cotangentsOf(found)).map(
+export function kernelGradients(kernel: AttentionKernel, testCase: AttentionCase): Promise<Numbers> {
+  const names = Object.keys(testCase.arrays);
+  const options = testCase.options();
+  const cotangents = Object.entries(cotangentsOf(testCase)).map(
     ([name, array]) => [name, toTensor(array)] as const,
   );
   const loss = (...tensors: tf.Tensor[]) => {
@@ -87,27 +98,56 @@ export function kernelGradients(kernel: AttentionKernel, found: AttentionCase): 
     );
     return terms.reduce((sum, term) => tf.add(sum, term)) as tf.Scalar;
   };
-  const gradients = tf.grads(loss)(Object.values(toTensors(found.arrays)));
+  const gradients = tf.grads(loss)(Object.values(toTensors(testCase.arrays)));
   return readAll(Object.fromEntries(names.map((name, n) => [name, gradients[n]!])));
 }
 
-/** The same by central differences of the oracle, at these entries of each argument; the others are NaN. */
-export function oracleGradients(
-  found: AttentionCase,
-  entriesOf: (array: Float64Array) => readonly number[],
-): Numbers {
-  const cotangents = Object.entries(cotangentsOf(found));
-  const loss = () => {
-    const results = attentionOracle(found.oracle);
-    return cotangents.reduce(
-      (sum, [name, { data }]) => sum + weightedSum(results[name as ResultName], data),
-      0,
-    );
-  };
-  return Object.fromEntries(
-    Object.entries(found.arrays).map(([name, { data }]) => [
-      name,
-      centralDifferences(loss, data, entriesOf(data)),
-    ]),
+/** What `composed` gives for a case on this backend, which other kernels are compared with. */
+export function composedNumbers(testCase: AttentionCase): Promise<Numbers> {
+  const compute = () => kernelNumbers(composed(), testCase);
+  return remember(['composed', tf.getBackend(), testCase.name], [], compute);
+}
+
+/** The same of its gradients. */
+export function composedGradients(testCase: AttentionCase): Promise<Numbers> {
+  const compute = () => kernelGradients(composed(), testCase);
+  return remember(['gradients of composed', tf.getBackend(), testCase.name], [], compute);
+}
+
+/** What the oracle gives for a case. */
+export function expectedResults(testCase: AttentionCase, oracle: KernelOracle = attentionOracle) {
+  return remember(testCase.name, [oracle], () => oracle(testCase.oracle));
+}
+
+/**
+ * The oracle's slopes for a case, along a random direction of each argument. Where the oracle takes long, along one of
+ * all arguments together.
+ */
+export function expectedSlopes(testCase: AttentionCase, oracle: KernelOracle = attentionOracle) {
+  const { B, Hq, Sq, Skv } = testCase.row.sizes;
+  const loss = lossOf(testCase, oracle);
+  const compute = () =>
+    B * Hq * Sq * Skv > 20_000
+      ? { 'all arguments': slopeOf(loss, testCase.arrays) }
+      : slopesOf(loss, testCase.arrays);
+  return remember(['slopes', testCase.name], [oracle], compute);
+}
+
+/** The oracle's gradient for each argument of a case, entry by entry. */
+export function expectedGradients(testCase: AttentionCase, oracle: KernelOracle = attentionOracle): Numbers {
+  const loss = lossOf(testCase, oracle);
+  return remember(['gradients', testCase.name], [oracle], () =>
+    Object.fromEntries(
+      Object.entries(testCase.arrays).map(([name, { data }]) => [name, centralDifferences(loss, data)]),
+    ),
   );
+}
+
+function lossOf(testCase: AttentionCase, oracle: KernelOracle): () => number {
+  const cotangents = Object.entries(cotangentsOf(testCase));
+  return () => {
+    const results = oracle(testCase.oracle);
+    const terms = cotangents.map(([name, { data }]) => weightedSum(results[name as ResultName]!, data));
+    return terms.reduce((sum, term) => sum + term, 0);
+  };
 }

@@ -3,11 +3,12 @@
 //   head_h = attention(norm(X_q W^Q_h), [norm(X_k W^K_h); memory keys], [X_v W^V_h; memory values])
 //   output = (concat(head_1 … head_H) · sigmoid(X_q W^G)) W^O
 import type { QueryKeyNorm } from '@polyhead/core';
+import { mergeHostHeads, projectHost, splitHostHeads } from './host-heads';
 import { tabulate } from './inputs';
 import { attentionOracle, entryAt, type HostTensor, type OracleInputs, type Sizes } from './oracle';
-import { type PositionOracle, placesOf, turned } from './position-checks/position-oracle';
+import { hostPositionsOf, type PositionOracle, rotated } from './position-checks/position-oracle';
 
-/** What the oracle needs of a config; sizes follow from the weights. */
+/** What `layerOracle` needs of a config; sizes follow from the weights. */
 export interface OracleLayerConfig {
   readonly numHeads: number;
   readonly numKeyValueHeads?: number | undefined;
@@ -18,7 +19,9 @@ export interface OracleLayerConfig {
   readonly outputGate?: 'number' | 'head' | undefined;
 }
 
-export interface LayerOracleInputs extends Pick<OracleInputs, 'isVisible' | 'bias' | 'positions'> {
+/** Config, weights, inputs and call of a layer, on the host. */
+export interface LayerOracleInputs extends Pick<OracleInputs, 'isVisible' | 'bias' | 'keep' | 'positions'> {
+  /** A variant's own options stand here too. */
   readonly config: OracleLayerConfig;
   /** By variable name: query/kernel [in, out], query/bias [out], … memory/key [M, Hkv * D]. */
   readonly weights: { readonly [name: string]: HostTensor };
@@ -28,6 +31,17 @@ export interface LayerOracleInputs extends Pick<OracleInputs, 'isVisible' | 'bia
   readonly position?: PositionOracle;
 }
 
+/** What a layer computes, by its definition in doubles. A result that it never has is left out. */
+export type LayerOracle = (inputs: LayerOracleInputs) => {
+  readonly output: Float64Array; // [B, Sq, outputDim]
+  readonly headOutputs?: Float64Array; // [B, Hq, Sq, Dv]
+  readonly weights?: Float64Array; // [B, Hq, Sq, Skv + memory], before dropout
+  readonly logSumExp?: Float64Array; // [B, Hq, Sq]
+  /** Errors may grow with it once it is above 100. */
+  readonly maxAbsScore: number;
+};
+
+/** What `layerOracle` gives. */
 export interface LayerOracleResult {
   readonly output: Float64Array; // [B, Sq, outputDim]
   readonly headOutputs: Float64Array; // [B, Hq, Sq, Dv]
@@ -36,15 +50,16 @@ export interface LayerOracleResult {
   readonly maxAbsScore: number;
 }
 
+/** Softmax attention between projections, with every option of `AttentionConfig`. */
 export function layerOracle(inputs: LayerOracleInputs): LayerOracleResult {
-  const { config, weights, query, key = query, value = key, isVisible, bias } = inputs;
+  const { config, weights, query, key = query, value = key, isVisible, bias, keep } = inputs;
   const { numHeads, numKeyValueHeads = numHeads, softcap = 0 } = config;
   const projected = (name: string, x: HostTensor, heads: number) =>
-    splitHeads(normalized(project(x, weights, name), name, { ...inputs, heads }), heads);
-  const places = placesOf(inputs, { Sq: query.shape[1]!, Skv: key.shape[1]! });
-  const turn = (heads: HostTensor, role: 'query' | 'key') => turned(heads, role, { ...inputs, places });
+    splitHostHeads(normalized(projectHost(x, weights, name), name, { ...inputs, heads }), heads);
+  const positions = hostPositionsOf(inputs, { Sq: query.shape[1]!, Skv: key.shape[1]! });
+  const rotate = (heads: HostTensor, role: 'query' | 'key') => rotated(heads, role, { ...inputs, positions });
   const q = projected('query', query, numHeads); // [B, Hq, Sq, D]
-  const keys = turn(projected('key', key, numKeyValueHeads), 'key');
+  const keys = rotate(projected('key', key, numKeyValueHeads), 'key');
   const k = withMemory(keys, inputs, 'memory/key'); // [B, Hkv, Skv + M, D]
   const v = withMemory(projected('value', value, numKeyValueHeads), inputs, 'memory/value');
   const [B, Hq, Sq, D] = q.shape as [number, number, number, number];
@@ -52,22 +67,27 @@ export function layerOracle(inputs: LayerOracleInputs): LayerOracleResult {
   const sizes: Sizes = { B, Hq, Hkv, Sq, Skv, D, Dv };
   const scale = config.scale ?? inputs.position?.scale?.(D);
   const isMemory = (j: number) => j >= key.shape[1]!;
-  const relative = inputs.position?.tables?.(weights, { sizes, places, query: q });
+  const relative = inputs.position?.tables?.(weights, { sizes, positions, query: q });
   const { output, ...rest } = attentionOracle({
     sizes,
-    query: turn(q, 'query').data,
+    query: rotate(q, 'query').data,
     key: k.data,
     value: v.data,
     softcap,
     ...(scale !== undefined && { scale }),
-    positions: places,
+    positions,
+    ...(keep && { keep }),
     ...(relative && { relative }),
     ...(weights['sinks/logits'] && { sinkLogits: weights['sinks/logits'].data }),
     isVisible: (b, h, i, j) => isMemory(j) || isVisible?.(b, h, i, j) !== false,
     ...(bias && { bias: tabulate([B, Hq, Sq, Skv], (...at) => (isMemory(at[3]!) ? 0 : entryAt(bias, at))) }),
   });
   const gated = gatedHeads({ shape: [B, Hq, Sq, Dv], data: output }, inputs);
-  return { ...rest, headOutputs: gated.data, output: project(mergeHeads(gated), weights, 'output').data };
+  return {
+    ...rest,
+    headOutputs: gated.data,
+    output: projectHost(mergeHostHeads(gated), weights, 'output').data,
+  };
 }
 
 /** Each head's numbers, or all of a token's, made of one size: [B, S, H * N]. */
@@ -97,35 +117,10 @@ function normalized(
 /** Heads [B, H, S, Dv] times a sigmoid of the query: of each number, or one of each head. */
 function gatedHeads(heads: HostTensor, { config, weights, query }: LayerOracleInputs): HostTensor {
   if (!config.outputGate) return heads;
-  const gates = splitHeads(project(query, weights, 'gate'), heads.shape[1]!); // [B, H, S, Dv | 1]
+  const gates = splitHostHeads(projectHost(query, weights, 'gate'), heads.shape[1]!); // [B, H, S, Dv | 1]
   return tabulate(heads.shape as [number, number, number, number], (...at) => {
     return entryAt(heads, at) / (1 + Math.exp(-entryAt(gates, at)));
   });
-}
-
-/** x kernel + bias. */
-function project(x: HostTensor, weights: LayerOracleInputs['weights'], name: string): HostTensor {
-  const kernel = weights[`${name}/kernel`]!;
-  const bias = weights[`${name}/bias`];
-  const [B, S, inputs] = x.shape as [number, number, number];
-  const outputs = kernel.shape[1]!;
-  return tabulate([B, S, outputs], (b, s, o) => {
-    let sum = bias?.data[o] ?? 0;
-    for (let i = 0; i < inputs; i++) sum += x.data[(b * S + s) * inputs + i]! * kernel.data[i * outputs + o]!;
-    return sum;
-  });
-}
-
-/** [B, S, H * N] as [B, H, S, N]: head h owns channels h N to (h + 1) N. */
-function splitHeads(x: HostTensor, heads: number): HostTensor {
-  const [B, S, width] = x.shape as [number, number, number];
-  const N = width / heads;
-  return tabulate([B, heads, S, N], (b, h, s, n) => x.data[(b * S + s) * width + h * N + n]!);
-}
-
-function mergeHeads(x: HostTensor): HostTensor {
-  const [B, H, S, N] = x.shape as [number, number, number, number];
-  return tabulate([B, S, H * N], (b, s, c) => entryAt(x, [b, Math.floor(c / N), s, c % N]));
 }
 
 /** Rows of the layer's own behind those of the input: learned ones, then one of zeros. */

@@ -6,12 +6,18 @@ import { flashWasm } from './wasm';
 
 const refuses = { weights: 'an array of Sq x Skv, which the kernel never holds' };
 
-describeKernel('flash', flash(), { refuses });
+describeKernel('flash', { create: () => flash(), refuses });
 
 // Tiles so small that every case has several, ragged ones.
 if (isWasm) {
-  describeKernel('flashWasm, small tiles', flashWasm({ rowsPerTile: 3, keysPerTile: 4 }), { refuses });
-  describeKernel('flashWasm, plain SIMD', flashWasm({ relaxedSimd: false }), { refuses });
+  describeKernel('flashWasm, small tiles', {
+    create: () => flashWasm({ rowsPerTile: 3, keysPerTile: 4 }),
+    refuses,
+  });
+  describeKernel('flashWasm, plain SIMD', { create: () => flashWasm({ relaxedSimd: false }), refuses });
 } else {
-  describeKernel('flashCpu, small tiles', flashCpu({ rowsPerTile: 3, keysPerTile: 2 }), { refuses });
+  describeKernel('flashCpu, small tiles', {
+    create: () => flashCpu({ rowsPerTile: 3, keysPerTile: 2 }),
+    refuses,
+  });
 }

@@ -1,16 +1,20 @@
 // Random combinations of sizes, options, tables and tiles: results against the oracle, and all gradients at once, by the
-// derivative of the oracle in one direction.
+// derivative of the oracle along one direction.
 import {
   attentionCase,
   attentionOracle,
   type CaseRow,
   expectClose,
+  expectSlopes,
   type HostTensor,
+  type Numbers,
   type OracleInputs,
   randomTensor,
   seededRandom,
+  slopeOf,
   toHost,
   toTensor,
+  weightedSum,
 } from '@polyhead/conformance';
 import {
   type AttendOptions,
@@ -147,97 +151,57 @@ function tensorOptions(
   };
 }
 
-const hidden = Number.NEGATIVE_INFINITY;
-
-/** A small step of every number that is finite. */
-function direction(arrays: Arrays): Arrays {
-  const random = seededRandom(5);
-  return Object.fromEntries(
-    Object.entries(arrays).map(([name, { shape, data }]) => {
-      const step = randomTensor(shape, random).data.map((x, n) => (data[n] === hidden ? 0 : x / 16));
-      return [name, { shape, data: step }];
-    }),
-  );
-}
-
 function check({ name, arrays, oracle, options, kernel }: Combination): void {
   const expected = attentionOracle(oracle);
+  const { maxAbsScore } = expected;
   const names = Object.keys(arrays);
   const cotangents = {
     output: randomTensor([expected.output.length], seededRandom(8)).data,
     logSumExp: randomTensor([expected.logSumExp.length], seededRandom(9)).data,
   };
-  const attendBy = (by: AttentionKernel, given: readonly tf.Tensor[]) => {
-    const tensors = Object.fromEntries(names.map((argument, n) => [argument, given[n]!]));
+  const resultsOf = (by: AttentionKernel, inputs: readonly tf.Tensor[]) => {
+    const tensors = Object.fromEntries(names.map((argument, n) => [argument, inputs[n]!]));
     const { query, key, value } = tensors as { [name: string]: tf.Tensor4D };
-    const { kernel: _, ...results } = attend(
-      by,
-      { query: query!, key: key!, value: value! },
-      options(tensors),
-    );
-    return results;
+    const call = { query: query!, key: key!, value: value! };
+    const { kernel: _, ...results } = attend(by, call, options(tensors));
+    return results as { readonly [result: string]: tf.Tensor };
   };
-  const given = names.map((argument) => toTensor(arrays[argument]!));
-  const resultsOf = (by: AttentionKernel) =>
-    Object.fromEntries(
-      Object.entries(attendBy(by, given)).map(([result, x]) => [result, toHost(x as tf.Tensor)]),
-    );
-  const asked = Object.keys(resultsOf(kernel)) as ('output' | 'logSumExp')[];
+  const tensors = names.map((argument) => toTensor(arrays[argument]!));
+  const numbersOf = (by: AttentionKernel): Numbers =>
+    Object.fromEntries(Object.entries(resultsOf(by, tensors)).map(([result, x]) => [result, toHost(x)]));
+  const actual = numbersOf(kernel);
+  const returned = Object.keys(actual) as ('output' | 'logSumExp')[];
 
-  // The steps lie where the oracle reads: they are taken, looked from, and taken back.
-  const steps = direction(arrays);
-  const lossAt = (size: number) => {
-    const originals = names.map((argument) => arrays[argument]!.data.slice());
-    for (const argument of names) {
-      const { data } = arrays[argument]!;
-      steps[argument]!.data.forEach((step, n) => {
-        data[n]! += size * step;
-      });
-    }
-    const found = attentionOracle(oracle);
-    names.forEach((argument, n) => {
-      arrays[argument]!.data.set(originals[n]!);
-    });
-    const terms = asked.map((result) =>
-      found[result].reduce((sum, x, n) => (x === hidden ? sum : sum + x * cotangents[result][n]!), 0),
-    );
-    return terms.reduce((sum, term) => sum + term, 0);
-  };
-  const h = 1e-3;
-  const slope = (lossAt(h) - lossAt(-h)) / (2 * h);
-  const slopeOf = (by: AttentionKernel) => {
-    const loss = (...tensors: tf.Tensor[]) => {
-      const results = attendBy(by, tensors);
-      const terms = asked.map((result) =>
+  const slope = slopeOf(() => {
+    const results = attentionOracle(oracle);
+    return returned.reduce((sum, result) => sum + weightedSum(results[result], cotangents[result]), 0);
+  }, arrays);
+  const gradientsOf = (by: AttentionKernel): Numbers => {
+    const loss = (...inputs: tf.Tensor[]) => {
+      const results = resultsOf(by, inputs);
+      const terms = returned.map((result) =>
         tf.sum(tf.mul(tf.reshape(results[result]!, [-1]), Array.from(cotangents[result]))),
       );
       return terms.reduce((sum, term) => tf.add(sum, term)) as tf.Scalar;
     };
-    const gradients = tf.grads(loss)([...given]);
-    const terms = gradients.flatMap((gradient, n) =>
-      [...toHost(gradient)].map((x, m) => x * steps[names[n]!]!.data[m]!),
+    return Object.fromEntries(
+      tf
+        .grads(loss)([...tensors])
+        .map((x, n) => [names[n]!, toHost(x)]),
     );
-    return {
-      slope: terms.reduce((sum, x) => sum + x, 0),
-      terms: terms.reduce((sum, x) => sum + Math.abs(x), 0),
-    };
   };
-  const found = slopeOf(kernel);
-  const { maxAbsScore } = expected;
   try {
     expectClose({
-      actual: resultsOf(kernel),
-      expected: Object.fromEntries(asked.map((result) => [result, expected[result]])),
-      baseline: () => resultsOf(composed()),
+      actual,
+      expected: Object.fromEntries(returned.map((result) => [result, expected[result]])),
+      baseline: numbersOf(composed()),
       maxAbsScore,
     });
-    // Rounding is a part of the terms, not of what is left when they cancel.
-    expectClose({
-      actual: { slope: Float64Array.of(found.slope, found.terms) },
-      expected: { slope: Float64Array.of(slope, found.terms) },
-      baseline: () => ({ slope: Float64Array.of(slopeOf(composed()).slope, found.terms) }),
+    expectSlopes({
+      gradients: gradientsOf(kernel),
+      slopes: { 'all arguments': slope },
+      baseline: gradientsOf(composed()),
       maxAbsScore,
-      isGradient: true,
     });
   } catch (error) {
     throw new Error(`combination ${name}`, { cause: error });

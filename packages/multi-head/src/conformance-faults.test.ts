@@ -2,7 +2,9 @@
 import { commonOptions, type LayerConfig, variantChecks } from '@polyhead/conformance';
 import {
   type Attention,
+  type AttentionKernel,
   causal,
+  composed,
   type LayerCall,
   type LayerInputs,
   type LayerParts,
@@ -44,6 +46,32 @@ const built =
   (config) =>
     new MultiHeadAttention(change(config));
 
+/** The tensor, whose gradient is another than it should be. */
+function withGradient<T extends tf.Tensor>(x: T, change: (gradient: tf.Tensor) => tf.Tensor): T {
+  return tf.customGrad((input) => ({ value: tf.clone(input as T), gradFunc: change }))(x);
+}
+
+/** The layer by a kernel whose gradient for one argument is another than it should be. */
+const byKernel =
+  (argument: 'query' | 'key' | 'value', change: (gradient: tf.Tensor) => tf.Tensor): Create =>
+  (config) => {
+    const run: AttentionKernel['run'] = ({ inputs, ...call }) => {
+      const tensors = inputs as { readonly [name: string]: tf.Tensor4D };
+      const wrong = { ...tensors, [argument]: withGradient(tensors[argument]!, change) };
+      return composed().run({ ...call, inputs: wrong as unknown as typeof inputs });
+    };
+    return new MultiHeadAttention(config, { kernel: { ...composed(), run } });
+  };
+
+/** The first row scaled, the others as they are. */
+function firstRowScaled(x: tf.Tensor, factor: number): tf.Tensor {
+  const rows = tf.reshape(x, [-1, x.shape.at(-1)!]);
+  const factors = Array.from({ length: rows.shape[0]! }, (_, row) => (row === 0 ? factor : 1));
+  return tf.reshape(tf.mul(rows, tf.tensor2d(factors, [factors.length, 1])), x.shape);
+}
+
+const gradients = /^gradients agree with derivatives of the oracle/;
+
 const faults: readonly (readonly [fault: string, create: Create, check: RegExp])[] = [
   [
     'forgets the biases of projections',
@@ -56,7 +84,7 @@ const faults: readonly (readonly [fault: string, create: Create, check: RegExp])
     /^equals the oracle: self/,
   ],
   [
-    'stands at the first key',
+    'puts the first query at the first key',
     applying((layer, inputs, call) => layer.apply(inputs, { queryStart: 0, ...call })),
     /^equals the oracle: values beside keys/,
   ],
@@ -66,7 +94,30 @@ const faults: readonly (readonly [fault: string, create: Create, check: RegExp])
       const result = layer.apply(...call);
       return { ...result, output: tf.tensor3d(result.output.dataSync(), result.output.shape) };
     }),
-    /^gradients agree with central differences: self/,
+    /^gradients agree with derivatives of the oracle: self/,
+  ],
+  [
+    'has one row of the gradient of keys off by 1 %',
+    byKernel('key', (x) => firstRowScaled(x, 1.01)),
+    gradients,
+  ],
+  ['has no gradient for one value', byKernel('value', (x) => firstRowScaled(x, 0)), gradients],
+  ['exchanges the gradients of keys', byKernel('key', (x) => tf.reverse(x, 2)), gradients],
+  ['exchanges the gradients of heads', byKernel('query', (x) => tf.reverse(x, 1)), gradients],
+  [
+    'has one token of the gradient of an input off by 1 %',
+    applying((layer, { query, ...inputs }, call) =>
+      layer.apply({ query: withGradient(query, (x) => firstRowScaled(x, 1.01)), ...inputs }, call),
+    ),
+    gradients,
+  ],
+  [
+    'has the gradient of one output off by 1 %',
+    applying((layer, ...call) => {
+      const result = layer.apply(...call);
+      return { ...result, output: withGradient(result.output, (x) => firstRowScaled(x, 1.01)) };
+    }),
+    gradients,
   ],
   ['ignores its seed', built(({ seed: _, ...config }) => config), /^starts the same/],
   ['starts all alike', built((config) => ({ seed: 1, ...config })), /^starts the same/],
@@ -83,7 +134,7 @@ const faults: readonly (readonly [fault: string, create: Create, check: RegExp])
   [
     'never drops',
     built((config) => ({ ...config, dropout: 0 })),
-    /^(drops weights in training only|keeps a part)/,
+    /^(drops weights in training only|equals the oracle: dropout)/,
   ],
   [
     'keeps a tensor',

@@ -40,21 +40,24 @@ const right = {
 } as const satisfies { readonly [name: string]: PositionCase };
 
 function changed(
-  found: PositionCase,
+  positionCase: PositionCase,
   change: (method: PositionMethod) => Partial<PositionMethod>,
 ): PositionCase {
   return {
-    ...found,
+    ...positionCase,
     create(sizes) {
-      const method = found.create(sizes);
+      const method = positionCase.create(sizes);
       return { ...method, ...change(method) };
     },
   };
 }
 
 /** The method with its tables changed. */
-function withTables(found: PositionCase, change: (tables: RelativeTables) => RelativeTables): PositionCase {
-  return changed(found, ({ tables }) => ({ tables: (...call) => change(tables!(...call)) }));
+function withTables(
+  positionCase: PositionCase,
+  change: (tables: RelativeTables) => RelativeTables,
+): PositionCase {
+  return changed(positionCase, ({ tables }) => ({ tables: (...call) => change(tables!(...call)) }));
 }
 
 /** The calls whose numbers the suite finds wrong. */
@@ -84,6 +87,17 @@ async function wrongCalls(method: PositionCase): Promise<readonly string[]> {
 
 const kept: tf.Tensor[] = [];
 
+/** The tensor, whose gradient is another than it should be. */
+function withGradient<T extends tf.Tensor>(x: T, change: (gradient: tf.Tensor) => tf.Tensor): T {
+  return tf.customGrad((input) => ({ value: tf.clone(input as T), gradFunc: change }))(x);
+}
+
+/** One row of the second axis, of tables [heads, R, …], scaled. */
+function rowScaled(x: tf.Tensor, row: number, factor: number): tf.Tensor {
+  const factors = Array.from({ length: x.shape[1]! }, (_, r) => (r === row ? factor : 1));
+  return tf.mul(x, tf.tensor(factors, [1, factors.length, ...Array(x.rank - 2).fill(1)]));
+}
+
 describe('a fault of a position method is noticed', () => {
   it.each<[string, PositionCase, string]>([
     [
@@ -95,7 +109,7 @@ describe('a fault of a position method is noticed', () => {
       'one pass, positions before 0',
     ],
     [
-      'keys one place further',
+      'keys one position further',
       changed(right.rotary, ({ rotate }) => ({
         rotate: (heads, role, [at]) =>
           rotate!(heads, role, [
@@ -105,11 +119,11 @@ describe('a fault of a position method is noticed', () => {
       'cached',
     ],
     [
-      'positions given one by one are taken for consecutive ones',
+      'positions one by one are read as consecutive ones',
       changed(right.rotary, ({ rotate }) => ({
         rotate: (heads, role) => rotate!(heads, role, [{ start: [0] }]),
       })),
-      'one pass, positions given',
+      'one pass, own positions',
     ],
     [
       'a distance off by one',
@@ -134,7 +148,36 @@ describe('a fault of a position method is noticed', () => {
       'gradients',
     ],
     [
-      'a table that is never given back',
+      'a table whose rows have the gradients of others',
+      withTables(right.shaw, ({ keys }) => ({
+        keys: { ...keys!, table: withGradient(keys!.table, (x) => tf.reverse(x, 1)) },
+      })),
+      'gradients',
+    ],
+    [
+      'a table without the gradient of one row',
+      withTables(right.shaw, ({ keys }) => ({
+        keys: { ...keys!, table: withGradient(keys!.table, (x) => rowScaled(x, 2, 0)) },
+      })),
+      'gradients',
+    ],
+    [
+      'a table with the gradient of one row off by 1 %',
+      withTables(right.t5, ({ bias }) => ({
+        bias: { ...bias!, table: withGradient(bias!.table, (x) => rowScaled(x, 2, 1.01)) },
+      })),
+      'gradients',
+    ],
+    [
+      'keys rotated with the gradient of queries',
+      changed(right.rotary, ({ rotate }) => ({
+        rotate: (heads, role, at) =>
+          withGradient(rotate!(heads, role, at), (x) => (role === 'key' ? tf.reverse(x, 3) : x)) as never,
+      })),
+      'gradients',
+    ],
+    [
+      'a table that is never disposed',
       withTables(right.alibi, (tables) => {
         kept.push(tf.keep(tf.zeros([1])));
         return tables;

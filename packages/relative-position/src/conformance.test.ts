@@ -123,7 +123,7 @@ const methods: readonly PositionCase[] = [
     grid: {
       tokens: 6,
       positions: windowPositions(window),
-      place: (token) => Math.floor(token / 3) * 5 + (token % 3),
+      positionOf: (token) => Math.floor(token / 3) * 5 + (token % 3),
       refuses: 'positions must be those of windowPositions(window)',
     },
   },
@@ -134,7 +134,7 @@ const methods: readonly PositionCase[] = [
     grid: {
       tokens: 6,
       positions: gridPositions(window),
-      place: (token) => token,
+      positionOf: (token) => token,
       refuses: 'a token must have a position for each section',
     },
   },
@@ -184,7 +184,7 @@ if (process.env.POLYHEAD_BACKEND === 'cpu') {
       back = await useOpaqueBackend();
     });
     afterAll(() => back());
-    const some = ['one pass, positions given', 'gradients', 'gradients, positions given'];
+    const some = ['one pass, own positions', 'gradients', 'gradients, own positions'];
     const chosen = cells.filter(
       ({ variant, calls }) => variant === 'GroupedQueryAttention' && some.includes(calls),
     );

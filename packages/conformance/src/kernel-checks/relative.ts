@@ -1,43 +1,44 @@
 // Checks of tables looked up by distance: each kind gives the oracle's results and gradients.
-import type { AttentionKernel, Positions } from '@polyhead/core';
+import type { Positions } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import { attentionCase } from '../attention-case';
-import type { Refusable } from '../cases';
 import type { Check } from '../check';
-import { expectClose } from '../expect-close';
-import { centralDifferences, weightedSum } from '../gradients';
+import { expectClose, expectSlopes } from '../expect-close';
+import { centralDifferences, slopesOf, weightedSum } from '../gradients';
 import { randomTensor, seededRandom } from '../inputs';
-import { attendWith, read, readAll, toTensor, toTensors } from '../kernel-run';
+import { attendWith, type Numbers, read, readAll, toTensor, toTensors } from '../kernel-run';
 import { attentionOracle, type OracleInputs } from '../oracle';
 import { oracleTables, randomTables, relativeKinds, tensorTables } from '../relative-tables';
+import { remember } from '../remember';
 import { expectRefused } from './refusals';
+import { allows, type KernelUnderTest } from './suite';
 
 const sizes = { B: 2, Hq: 4, Hkv: 2, Sq: 4, Skv: 5, D: 3, Dv: 6 };
 
-// Queries where they are given, out of order; keys counted from another place in each batch entry.
-const queryPlaces = Int32Array.of(3, 0, 7, 2);
+// Positions of queries one by one, out of order; keys counted from another start in each batch entry.
+const queryPositions = Int32Array.of(3, 0, 7, 2);
 const keyStarts = [1, -1];
-const somewhere: Positions = { query: { each: queryPlaces }, key: { start: keyStarts } };
+const ownPositions: Positions = { query: { each: queryPositions }, key: { start: keyStarts } };
 
-export function relativeChecks(
-  kernelOf: () => AttentionKernel,
-  refused: readonly Refusable[],
-): readonly Check[] {
-  if (refused.includes('relative')) {
-    return Object.keys(relativeKinds).map((kind) => ({
+/** Kinds of tables whose gradients are compared entry by entry. */
+const entrywise = ['all of them', 'keys with a query of their own'];
+
+export function relativeChecks(suite: KernelUnderTest): readonly Check[] {
+  const kinds = Object.keys(relativeKinds);
+  if (!allows(suite, 'relative')) {
+    return kinds.map((kind) => ({
       name: `refuses relative tables with a reason: ${kind}`,
-      run: () => expectRefused(() => checkTables(kernelOf(), { kind, positions: undefined, softcap: 0 })),
+      run: () => expectRefused(() => checkTables(suite, { kind, positions: undefined })),
     }));
   }
-  const softcap = refused.includes('softcap') ? 0 : 2;
-  return Object.keys(relativeKinds).flatMap((kind) => [
+  return kinds.flatMap((kind) => [
     {
       name: `results and gradients of relative tables equal the oracle's: ${kind}`,
-      run: () => checkTables(kernelOf(), { kind, positions: undefined, softcap }),
+      run: () => checkTables(suite, { kind, positions: undefined }),
     },
     {
-      name: `results and gradients of relative tables equal the oracle's, at given positions: ${kind}`,
-      run: () => checkTables(kernelOf(), { kind, positions: somewhere, softcap }),
+      name: `results and gradients of relative tables equal the oracle's, at positions of the call: ${kind}`,
+      run: () => checkTables(suite, { kind, positions: ownPositions }),
     },
   ]);
 }
@@ -45,42 +46,57 @@ export function relativeChecks(
 interface TableCase {
   readonly kind: string;
   readonly positions: Positions | undefined;
-  readonly softcap: number;
 }
 
-async function checkTables(kernel: AttentionKernel, { kind, positions, softcap }: TableCase): Promise<void> {
-  const found = attentionCase({ sizes, mask: 'causal', softcap });
-  const tables = randomTables(relativeKinds[kind]!(sizes));
-  const cotangent = randomTensor([sizes.B, sizes.Hq, sizes.Sq, sizes.Dv], seededRandom(1));
-  const oracle: OracleInputs = {
-    ...found.oracle,
-    relative: oracleTables(tables)!,
-    ...(positions && { positions: { query: (_b, i) => queryPlaces[i]!, key: (b, j) => keyStarts[b]! + j } }),
-  };
+async function checkTables(suite: KernelUnderTest, tableCase: TableCase): Promise<void> {
+  const { testCase, arrays, oracle, cotangent } = tableNumbers(suite, tableCase);
+  const { positions } = tableCase;
   const outputOf = (tensors: { readonly [name: string]: tf.Tensor }) =>
-    attendWith(kernel, inputsAmong(tensors), {
-      ...found.options(),
+    attendWith(suite.create(), inputsAmong(tensors), {
+      ...testCase.options(),
       relative: tensorTables(tablesAmong(tensors)),
       ...(positions && { positions }),
     }).output;
-
-  const arrays = { ...found.arrays, ...prefixed(tables) };
   const names = Object.keys(arrays);
   const tensors = toTensors(arrays);
-  const { output, maxAbsScore } = attentionOracle(oracle);
+  const attention = suite.oracle ?? attentionOracle;
+  const { output, maxAbsScore } = attention(oracle);
   expectClose({ actual: { output: await read(outputOf(tensors)) }, expected: { output }, maxAbsScore });
 
+  if (!allows(suite, 'gradients')) return;
   const weights = toTensor(cotangent);
-  const gradients = tf.grads((...given) =>
-    tf.sum(tf.mul(outputOf(Object.fromEntries(names.map((name, n) => [name, given[n]!]))), weights)),
+  const ofInputs = tf.grads((...inputs) =>
+    tf.sum(tf.mul(outputOf(Object.fromEntries(names.map((name, n) => [name, inputs[n]!]))), weights)),
   )(Object.values(tensors));
-  const loss = () => weightedSum(attentionOracle(oracle).output, cotangent.data);
-  expectClose({
-    actual: await readAll(Object.fromEntries(names.map((name, n) => [name, gradients[n]!]))),
-    expected: Object.fromEntries(names.map((name) => [name, centralDifferences(loss, arrays[name]!.data)])),
-    maxAbsScore,
-    isGradient: true,
-  });
+  const gradients = await readAll(Object.fromEntries(names.map((name, n) => [name, ofInputs[n]!])));
+  const loss = () => weightedSum(attention(oracle).output, cotangent.data);
+  const key = [tableCase.kind, positions !== undefined, testCase.name];
+  const isEntrywise = !positions && entrywise.includes(tableCase.kind);
+  if (!isEntrywise) {
+    const slopes = remember([...key, 'slopes'], [attention], () => slopesOf(loss, arrays));
+    expectSlopes({ gradients, slopes, maxAbsScore });
+    return;
+  }
+  const differences = (): Numbers =>
+    Object.fromEntries(names.map((name) => [name, centralDifferences(loss, arrays[name]!.data)]));
+  const expected = remember([...key, 'gradients'], [attention], differences);
+  expectClose({ actual: gradients, expected, maxAbsScore, isGradient: true });
+}
+
+/** A case with tables beside its arrays, under names of their own, and what the oracle reads. */
+function tableNumbers(suite: KernelUnderTest, { kind, positions }: TableCase) {
+  const mask = allows(suite, 'mask: causal') ? 'causal' : 'none';
+  const testCase = attentionCase({ sizes, mask, softcap: allows(suite, 'softcap') ? 2 : 0 });
+  const tables = randomTables(relativeKinds[kind]!(sizes));
+  const oracle: OracleInputs = {
+    ...testCase.oracle,
+    relative: oracleTables(tables)!,
+    ...(positions && {
+      positions: { query: (_b, i) => queryPositions[i]!, key: (b, j) => keyStarts[b]! + j },
+    }),
+  };
+  const cotangent = randomTensor([sizes.B, sizes.Hq, sizes.Sq, sizes.Dv], seededRandom(1));
+  return { testCase, arrays: { ...testCase.arrays, ...prefixed(tables) }, oracle, cotangent };
 }
 
 // Tables stand beside the inputs under names of their own: a bias is both.

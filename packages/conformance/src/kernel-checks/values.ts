@@ -1,78 +1,82 @@
 // Checks that a kernel gives the right numbers: results and gradients of every case against the oracle.
-import { type AttentionKernel, composed } from '@polyhead/core';
-import type { AttentionCase, CaseRow } from '../attention-case';
-import { broadcastCases, coveringCases, largeCases, lonelyKeyCases, type Refusable } from '../cases';
+import { composed } from '@polyhead/core';
+import type { AttentionCase } from '../attention-case';
+import {
+  broadcastCases,
+  coveringCases,
+  entrywiseCases,
+  largeCases,
+  lonelyKeyCases,
+  type Refusable,
+} from '../cases';
 import type { Check } from '../check';
-import { expectClose } from '../expect-close';
-import { kernelGradients, kernelNumbers, type Numbers, oracleGradients, resultNames } from '../kernel-run';
-import { attentionOracle } from '../oracle';
+import { expectClose, expectSlopes } from '../expect-close';
+import {
+  composedGradients,
+  composedNumbers,
+  expectedGradients,
+  expectedResults,
+  expectedSlopes,
+  kernelGradients,
+  kernelNumbers,
+  resultNames,
+} from '../kernel-run';
+import { allows, allowsRow, isSoftmax, type KernelUnderTest } from './suite';
 
-export function valueChecks(
-  kernelOf: () => AttentionKernel,
-  refused: readonly Refusable[],
-): readonly Check[] {
-  const others = [...broadcastCases, ...lonelyKeyCases, ...largeCases].filter(
-    ({ row }) => !asksFor(row, refused),
-  );
-  const cases = [...coveringCases(refused), ...others];
-  return cases.flatMap((found) => [
-    { name: `equals the oracle: ${found.name}`, run: () => checkResults(kernelOf(), found) },
-    {
-      name: `gradients agree with central differences: ${found.name}`,
-      run: () => checkGradients(kernelOf(), found),
-    },
+export function valueChecks(suite: KernelUnderTest): readonly Check[] {
+  const refused = Object.keys(suite.refuses ?? {}) as Refusable[];
+  const allowed = (cases: readonly AttentionCase[]) => cases.filter(({ row }) => allowsRow(suite, row));
+  const cases = [
+    ...coveringCases(refused),
+    ...allowed([...broadcastCases, ...lonelyKeyCases, ...largeCases, ...entrywiseCases]),
+  ];
+  const gradientChecks = (testCase: AttentionCase) => {
+    const isEntrywise = entrywiseCases.includes(testCase);
+    const agreeing = isEntrywise ? 'central differences, entry by entry' : 'derivatives of the oracle';
+    const run = () => (isEntrywise ? checkEachGradient(suite, testCase) : checkGradients(suite, testCase));
+    return allows(suite, 'gradients')
+      ? [{ name: `gradients agree with ${agreeing}: ${testCase.name}`, run }]
+      : [];
+  };
+  return cases.flatMap((testCase) => [
+    { name: `equals the oracle: ${testCase.name}`, run: () => checkResults(suite, testCase) },
+    ...gradientChecks(testCase),
   ]);
 }
 
-function asksFor(row: CaseRow, refused: readonly Refusable[]): boolean {
-  const { bias, softcap, sinkLogits, dropout, returns = [] } = row;
-  const asked: { readonly [option in Refusable]?: unknown } = {
-    ...{ bias, softcap, sinkLogits, dropout },
-    weights: returns.includes('weights'),
-    logSumExp: returns.includes('logSumExp'),
-  };
-  return refused.some((option) => asked[option]);
+/** True where the kernel's error is compared with that of `composed`. */
+function hasBaseline(suite: KernelUnderTest): boolean {
+  return isSoftmax(suite) && suite.create() !== composed();
 }
 
 /** Throws unless the kernel's results for this case are the oracle's. */
-export async function checkResults(kernel: AttentionKernel, found: AttentionCase): Promise<void> {
-  const { maxAbsScore, ...oracle } = attentionOracle(found.oracle);
-  const baseline = kernel === composed() ? undefined : await kernelNumbers(composed(), found);
+export async function checkResults(suite: KernelUnderTest, testCase: AttentionCase): Promise<void> {
+  const { maxAbsScore, ...results } = expectedResults(testCase, suite.oracle);
   expectClose({
-    actual: await kernelNumbers(kernel, found),
-    expected: Object.fromEntries(resultNames(found).map((name) => [name, oracle[name]])),
-    baseline: baseline && (() => baseline),
+    actual: await kernelNumbers(suite.create(), testCase),
+    expected: Object.fromEntries(resultNames(testCase).map((name) => [name, results[name]!])),
+    baseline: hasBaseline(suite) ? await composedNumbers(testCase) : undefined,
     maxAbsScore,
   });
 }
 
-/** Throws unless the kernel's gradients for this case are those of the oracle. */
-export async function checkGradients(kernel: AttentionKernel, found: AttentionCase): Promise<void> {
-  const { maxAbsScore } = attentionOracle(found.oracle);
-  const entriesOf = isLarge(found) ? sample : (array: Float64Array) => [...array.keys()];
-  const picked = (gradients: Numbers): Numbers =>
-    Object.fromEntries(
-      Object.entries(gradients).map(([name, all]) => [
-        name,
-        Float64Array.from(entriesOf(all), (n) => all[n]!),
-      ]),
-    );
-  const baseline = kernel === composed() ? undefined : picked(await kernelGradients(composed(), found));
+/** Throws unless the kernel's gradients for this case agree with derivatives of the oracle along random directions. */
+export async function checkGradients(suite: KernelUnderTest, testCase: AttentionCase): Promise<void> {
+  expectSlopes({
+    gradients: await kernelGradients(suite.create(), testCase),
+    slopes: expectedSlopes(testCase, suite.oracle),
+    baseline: hasBaseline(suite) ? await composedGradients(testCase) : undefined,
+    maxAbsScore: expectedResults(testCase, suite.oracle).maxAbsScore,
+  });
+}
+
+/** Throws unless each entry of the kernel's gradients for this case is the oracle's. */
+async function checkEachGradient(suite: KernelUnderTest, testCase: AttentionCase): Promise<void> {
   expectClose({
-    actual: picked(await kernelGradients(kernel, found)),
-    expected: picked(oracleGradients(found, entriesOf)),
-    baseline: baseline && (() => baseline),
-    maxAbsScore,
+    actual: await kernelGradients(suite.create(), testCase),
+    expected: expectedGradients(testCase, suite.oracle),
+    baseline: hasBaseline(suite) ? await composedGradients(testCase) : undefined,
+    maxAbsScore: expectedResults(testCase, suite.oracle).maxAbsScore,
     isGradient: true,
   });
-}
-
-/** The oracle is evaluated twice for each entry: where that is slow, a few entries have to do. */
-function isLarge({ row: { sizes } }: AttentionCase): boolean {
-  return sizes.B * sizes.Hq * sizes.Sq * sizes.Skv > 4000;
-}
-
-function sample(array: Float64Array): number[] {
-  const count = Math.min(4, array.length);
-  return Array.from({ length: count }, (_, n) => Math.floor(((n + 0.6) * array.length) / count));
 }

@@ -3,13 +3,13 @@ import { isAttentionError } from '@polyhead/core';
 import { thrownBy } from '../check';
 import type { MaskName } from '../mask-kinds';
 import {
+  type CallPositions,
   type CellCall,
   checkCached,
   checkGradients,
   checkMemory,
   checkOnePass,
   gradientWithCache,
-  type Standing,
   secondGradient,
   type Trial,
 } from './position-runs';
@@ -27,18 +27,18 @@ const causalMasks: readonly MaskName[] = ['causal', 'causal window', 'causal len
 
 // Anywhere, in any order, further apart than tables reach; for each batch entry others.
 const somewhere = Int32Array.of(3, 0, 7, 7, 9, 2, 5, 4, 3, 9);
-const given: Standing = {
+const scattered: CallPositions = {
   positions: [{ each: somewhere }],
-  places: { query: (b, i) => somewhere[b * 5 + i]!, key: (b, j) => somewhere[b * 5 + j]! },
+  expected: { query: (b, i) => somewhere[b * 5 + i]!, key: (b, j) => somewhere[b * 5 + j]! },
 };
-const givenOnce: Standing = {
+const scatteredOnce: CallPositions = {
   positions: [{ each: somewhere.subarray(0, 5) }],
-  places: { query: (_b, i) => somewhere[i]!, key: (_b, j) => somewhere[j]! },
+  expected: { query: (_b, i) => somewhere[i]!, key: (_b, j) => somewhere[j]! },
 };
 const paddings = [0, 1]; // what the mask kind 'left padding' hides of two batch entries
-const padded: Standing = {
+const padded: CallPositions = {
   positions: [{ start: paddings.map((n) => -n) }],
-  places: { query: (b, i) => i - paddings[b]!, key: (b, j) => j - paddings[b]! },
+  expected: { query: (b, i) => i - paddings[b]!, key: (b, j) => j - paddings[b]! },
 };
 
 const secondOrder = 'a gradient of a gradient is not supported';
@@ -85,14 +85,14 @@ function lineCells(suite: PositionSuite, cell: MakeCell): readonly PositionCell[
   const causal: CellCall = { B: 2, Sq: 5, mask: 'causal' };
   return [
     ...masks.map((mask) => cell('one pass', { B: 2, Sq: 5, mask }, checkOnePass)),
-    cell('one pass, positions given', { ...causal, ...given }, checkOnePass),
+    cell('one pass, own positions', { ...causal, ...scattered }, checkOnePass),
     cell('one pass, positions before 0', { ...causal, mask: 'left padding', ...padded }, checkOnePass),
     cell('cross-attention', { B: 2, Sq: 3, Skv: 5, mask: 'none' }, checkOnePass),
     cell('cross-attention', { B: 2, Sq: 5, Skv: 3, mask: 'causal' }, checkOnePass),
     cell('no tokens', { B: 2, Sq: 0, mask: 'none' }, checkOnePass),
     cell('no tokens', { B: 2, Sq: 3, Skv: 0, mask: 'none' }, checkOnePass),
     cell('gradients', { B: 1, Sq: 4, mask: 'causal' }, checkGradients),
-    cell('gradients, positions given', { B: 1, Sq: 5, mask: 'none', ...givenOnce }, checkGradients),
+    cell('gradients, own positions', { B: 1, Sq: 5, mask: 'none', ...scatteredOnce }, checkGradients),
     cell('gradients in cross-attention', { B: 1, Sq: 2, Skv: 4, mask: 'none' }, checkGradients),
     ...causalMasks.map((mask) => cell('cached', { B: 2, Sq: 5, mask }, cached)),
     cell('repeated', causal, checkMemory),
@@ -103,12 +103,15 @@ function lineCells(suite: PositionSuite, cell: MakeCell): readonly PositionCell[
 
 /** Methods of two dimensions take the positions of their grid only. */
 function gridCells(grid: NonNullable<PositionCase['grid']>, cell: MakeCell): readonly PositionCell[] {
-  const { tokens, positions, place, refuses } = grid;
-  const standing: Standing = { positions, places: { query: (_b, i) => place(i), key: (_b, j) => place(j) } };
-  const call = (mask: MaskName): CellCall => ({ B: 2, Sq: tokens, mask, ...standing });
+  const { tokens, positions, positionOf, refuses } = grid;
+  const own: CallPositions = {
+    positions,
+    expected: { query: (_b, i) => positionOf(i), key: (_b, j) => positionOf(j) },
+  };
+  const call = (mask: MaskName): CellCall => ({ B: 2, Sq: tokens, mask, ...own });
   return [
-    ...masks.map((mask) => cell('one pass, positions given', call(mask), checkOnePass)),
-    cell('gradients, positions given', { ...call('causal'), B: 1 }, checkGradients),
+    ...masks.map((mask) => cell('one pass, own positions', call(mask), checkOnePass)),
+    cell('gradients, own positions', { ...call('causal'), B: 1 }, checkGradients),
     cell('repeated', call('causal'), checkMemory),
     cell('one pass', { B: 2, Sq: tokens, mask: 'none' }, checkOnePass, { refused: refuses }),
     cell('gradient of a gradient', call('causal'), secondGradient, { refused: secondOrder }),

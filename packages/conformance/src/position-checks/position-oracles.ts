@@ -1,10 +1,10 @@
-// Each published position method by its definition. A table has a row for each distance of the call, found here by no
+// Each published position method by its definition. A table has a row for each distance of the call, without any
 // index of the method's own.
 import { type PositionOracle, tableOf, weightAt } from './position-oracle';
 
 const clip = (x: number, low: number, high: number) => Math.min(high, Math.max(low, x));
 
-/** Press et al. 2021, 2108.12409: -m |d|. Slopes are given, or the variable `position/slopes`. */
+/** Press et al. 2021, 2108.12409: -m |d|. Slopes are numbers, or the variable `position/slopes`. */
 export function alibiOracle(slopes?: readonly number[]): PositionOracle {
   return {
     tables(weights, call) {
@@ -50,7 +50,7 @@ export function shawOracle({
   };
 }
 
-/** BERT: row -d + P - 1, dotted with queries, and with keys if asked. */
+/** BERT: row -d + P - 1, dotted with queries, and with keys where `ofKeys`. */
 export function bertRelativeOracle({
   P,
   ofKeys,
@@ -75,7 +75,7 @@ export function transformerXLOracle({ E }: { readonly E: number }): PositionOrac
     return e < E / 2 ? Math.sin(angle) : Math.cos(angle);
   };
   return {
-    turn(head, { h, role }, weights) {
+    rotate(head, { h, role }, weights) {
       if (role === 'key') return head;
       return head.map((x, n) => x + weightAt(weights, 'position/contentBias', h, n));
     },
@@ -127,7 +127,7 @@ export function debertaOracle({
   };
 }
 
-/** Su et al. 2021, 2104.09864: pair p at the angle place · frequency(p), times a factor. */
+/** Su et al. 2021, 2104.09864: pair p at the angle position · frequency(p), times a factor. */
 export function rotaryOracle({
   rotaryDim,
   interleaved = false,
@@ -140,11 +140,11 @@ export function rotaryOracle({
   readonly factor?: number;
 }): PositionOracle {
   return {
-    turn(head, { place }) {
+    rotate(head, { position }) {
       const result = Float64Array.from(head);
       for (let pair = 0; pair < rotaryDim / 2; pair++) {
         const [one, other] = interleaved ? [2 * pair, 2 * pair + 1] : [pair, pair + rotaryDim / 2];
-        const angle = place * frequency(pair);
+        const angle = position * frequency(pair);
         const [cos, sin] = [factor * Math.cos(angle), factor * Math.sin(angle)];
         result[one] = head[one]! * cos - head[other]! * sin;
         result[other] = head[other]! * cos + head[one]! * sin;
@@ -156,7 +156,7 @@ export function rotaryOracle({
 
 /** Liu et al. 2021, 2103.14030: the number of the offset (y, x) of a window h x w, query - key. */
 export function swinOracle([h, w]: readonly [number, number]): PositionOracle {
-  const half = w - 1; // a place is y (2w - 1) + x: the nearest multiple of 2w - 1 tells y
+  const half = w - 1; // a position is y (2w - 1) + x: the nearest multiple of 2w - 1 tells y
   return {
     tables: (weights, call) => ({
       bias: tableOf(call, [call.sizes.Hq], (head, d) => {
@@ -168,7 +168,7 @@ export function swinOracle([h, w]: readonly [number, number]): PositionOracle {
   };
 }
 
-/** Rotary of two axes: the first half of the pairs by y, the second by x; a place is y · width + x. */
+/** Rotary of two axes: the first half of the pairs by y, the second by x; a position is y · width + x. */
 export function axialRotaryOracle({
   headDim,
   width,
@@ -185,9 +185,9 @@ export function axialRotaryOracle({
     });
   const [byY, byX] = [halfOf(0), halfOf(1)];
   return {
-    turn(head, at, weights) {
-      const turnedByY = byY.turn!(head, { ...at, place: Math.floor(at.place / width) }, weights);
-      return byX.turn!(turnedByY, { ...at, place: at.place % width }, weights);
+    rotate(head, at, weights) {
+      const rotatedByY = byY.rotate!(head, { ...at, position: Math.floor(at.position / width) }, weights);
+      return byX.rotate!(rotatedByY, { ...at, position: at.position % width }, weights);
     },
   };
 }

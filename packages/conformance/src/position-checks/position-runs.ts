@@ -1,35 +1,36 @@
 // How each combination of the suite of position methods is tried: against the oracle of layers.
 import type { Attention, LayerCall, TokenPositions } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
-import { expectClose } from '../expect-close';
-import { centralDifferences, weightedSum } from '../gradients';
+import { expectClose, expectSlopes } from '../expect-close';
+import { slopesOf, weightedSum } from '../gradients';
 import { randomArray, seededRandom } from '../inputs';
-import { type Numbers, read, toTensor } from '../kernel-run';
+import { read, toTensor } from '../kernel-run';
 import { type LayerCase, type LayerConfig, layerCase, randomWeights } from '../layer-case';
 import { layerOracle } from '../layer-oracle';
 import { layerGradients, layerNumbers } from '../layer-run';
 import type { MaskName } from '../mask-kinds';
 import { expectSameMemory, memoryNow } from '../memory';
-import type { HostTensor, OracleInputs } from '../oracle';
+import type { OracleInputs } from '../oracle';
+import { remember } from '../remember';
 import type { PositionCase, PositionSuite, PositionVariant } from './suite';
 
 const base: LayerConfig = { embedDim: 3, numHeads: 4, headDim: 4, seed: 1 };
 
-/** Positions of a call: given to a layer, and to the oracle. */
-export interface Standing {
+/** Positions of a call: as a layer takes them, and as the oracle reads them. */
+export interface CallPositions {
   readonly positions?: readonly TokenPositions[];
-  readonly places?: NonNullable<OracleInputs['positions']>;
+  readonly expected?: NonNullable<OracleInputs['positions']>;
 }
 
 /** How a layer is called. Without `Skv` it attends to itself. */
-export interface CellCall extends Standing {
+export interface CellCall extends CallPositions {
   readonly B: number;
   readonly Sq: number;
   readonly Skv?: number;
   readonly mask: MaskName;
 }
 
-/** What is tried: a method on a variant, in one call. */
+/** A method on a variant, in one call. */
 export interface Trial {
   readonly method: PositionCase;
   readonly variant: PositionVariant;
@@ -43,25 +44,33 @@ function create({ method, variant }: Trial) {
   return { config, position, layer: variant.create(config, { position }) };
 }
 
-/** The layer and its case, with numbers in every variable, the method's too. */
-function made(trial: Trial) {
+/** The layer and its case, with numbers in every variable, the method's too, and what the oracle gives. */
+function prepare(trial: Trial) {
   const { method, call } = trial;
   const { config, position, layer } = create(trial);
   const weights = randomWeights(layer);
   for (const { name, variable } of layer.variables) variable.assign(toTensor(weights[name]!));
-  const found = layerCase({ name: '', config, ...call });
-  const oracle = {
-    ...found.oracle,
+  const testCase = layerCase({ name: '', config, ...call });
+  const inputs = {
+    ...testCase.oracle,
     weights,
     position: method.oracle,
-    ...(call.places && { positions: call.places }),
+    ...(call.expected && { positions: call.expected }),
   };
+  const shapes = Object.entries(weights).map(([name, { shape }]) => [name, shape]);
+  const positions = call.positions?.map((at) => ('each' in at ? [...at.each] : at.start));
+  const key = [config, { ...call, positions }, shapes];
   return {
     layer,
-    found,
-    weights,
-    oracle,
-    call: (): LayerCall => ({ ...found.call(), ...(call.positions && { positions: call.positions }) }),
+    testCase,
+    arrays: { ...testCase.arrays, ...weights },
+    evaluate: () => layerOracle(inputs),
+    /** What is the same for the variants and kernels that have the same config and variables. */
+    remembered: <T>(what: string, compute: () => T) => remember([what, ...key], [method.oracle], compute),
+    call: (): LayerCall => ({
+      ...testCase.call(),
+      ...(call.positions && { positions: call.positions }),
+    }),
     dispose() {
       layer.dispose();
       position.dispose();
@@ -69,57 +78,40 @@ function made(trial: Trial) {
   };
 }
 
+/** Output and weights of one call are the oracle's. */
 export async function checkOnePass(trial: Trial): Promise<void> {
-  const { layer, found, oracle, call, dispose } = made(trial);
-  const { output, weights, maxAbsScore } = layerOracle(oracle);
+  const { layer, testCase, evaluate, remembered, call, dispose } = prepare(trial);
+  const { output, weights, maxAbsScore } = remembered('results', evaluate);
   expectClose({
-    actual: await layerNumbers(layer, found.inputs(), { ...call(), returns: ['weights'] }),
+    actual: await layerNumbers(layer, testCase.inputs(), { ...call(), returns: ['weights'] }),
     expected: { output, weights },
     maxAbsScore,
   });
   dispose();
 }
 
-/** The gradient of every number of the method's variables, and of every seventh of the layer's own and its inputs. */
+/** Gradients agree with derivatives of the oracle, along a random direction of each input and variable. */
 export async function checkGradients(trial: Trial): Promise<void> {
-  const { layer, found, weights, oracle, call, dispose } = made(trial);
-  const first = layerOracle(oracle);
-  const output = randomArray(first.output.length, seededRandom(first.output.length));
-  const loss = () => weightedSum(layerOracle(oracle).output, output);
-  const arrays: { readonly [name: string]: HostTensor } = { ...found.arrays, ...weights };
-  const entriesOf = (name: string) =>
-    [...arrays[name]!.data.keys()].filter((n) => name.startsWith('position/') || n % 7 === 0);
-  const chosen = (numbers: Numbers) =>
-    Object.fromEntries(
-      Object.keys(arrays).map((name) => [
-        name,
-        Float64Array.from(entriesOf(name), (n) => numbers[name]![n]!),
-      ]),
-    );
-  const differences = Object.entries(arrays).map(([name, { data }]) => [
-    name,
-    centralDifferences(loss, data, entriesOf(name)),
-  ]);
+  const { layer, testCase, arrays, evaluate, remembered, call, dispose } = prepare(trial);
+  const first = remembered('results', evaluate);
+  const cotangent = randomArray(first.output.length, seededRandom(first.output.length));
+  const loss = () => weightedSum(evaluate().output, cotangent);
   const gradients = await layerGradients(layer, {
-    inputs: found.inputs(),
+    inputs: testCase.inputs(),
     call: call(),
-    cotangents: { output },
+    cotangents: { output: cotangent },
   });
-  expectClose({
-    actual: chosen(gradients),
-    expected: chosen(Object.fromEntries(differences)),
-    maxAbsScore: first.maxAbsScore,
-    isGradient: true,
-  });
+  const slopes = remembered('slopes', () => slopesOf(loss, arrays));
+  expectSlopes({ gradients, slopes, maxAbsScore: first.maxAbsScore });
   dispose();
 }
 
 /** Chunks of tokens, the past in a cache, give the rows of one pass. */
 export async function checkCached(trial: Trial, suite: PositionSuite): Promise<void> {
-  const { layer, found, oracle, call, dispose } = made(trial);
-  const { output, maxAbsScore } = layerOracle(oracle);
+  const { layer, testCase, evaluate, remembered, call, dispose } = prepare(trial);
+  const { output, maxAbsScore } = remembered('results', evaluate);
   expectClose({
-    actual: { output: await read(inChunks(layer, found, { call: call(), suite })) },
+    actual: { output: await read(inChunks(layer, testCase, { call: call(), suite })) },
     expected: { output },
     maxAbsScore,
   });
@@ -128,10 +120,10 @@ export async function checkCached(trial: Trial, suite: PositionSuite): Promise<v
 
 function inChunks(
   layer: Attention,
-  found: LayerCase,
+  testCase: LayerCase,
   { call, suite }: { readonly call: LayerCall; readonly suite: PositionSuite },
 ): tf.Tensor3D {
-  const { query } = found.inputs();
+  const { query } = testCase.inputs();
   const cache = suite.createCache(layer, query.shape[0]);
   let at = 0;
   const outputs = [2, 1, 1, 1].map((size) => {
@@ -145,13 +137,13 @@ function inChunks(
 
 /** After the first calls, what a method remembers included, further ones leave nothing; disposed, nothing is left. */
 export function checkMemory(trial: Trial): void {
-  const { found, call } = made(trial);
-  const [{ query }, asked] = [found.inputs(), call()];
+  const { testCase, call } = prepare(trial);
+  const [{ query }, options] = [testCase.inputs(), call()];
   const before = memoryNow();
   const { layer, position } = create(trial);
   const use = () => {
-    layer.apply({ query }, asked);
-    tf.variableGrads(() => tf.sum(tf.square(layer.apply({ query }, asked).output)));
+    layer.apply({ query }, options);
+    tf.variableGrads(() => tf.sum(tf.square(layer.apply({ query }, options).output)));
   };
   tf.tidy(use);
   const used = memoryNow();
@@ -163,14 +155,14 @@ export function checkMemory(trial: Trial): void {
 }
 
 export function gradientWithCache(trial: Trial, suite: PositionSuite): void {
-  const { layer, found, call } = made(trial);
+  const { layer, testCase, call } = prepare(trial);
   const cache = suite.createCache(layer, 2);
-  const { query } = found.inputs();
+  const { query } = testCase.inputs();
   tf.grad((x) => tf.sum(layer.apply({ query: x as tf.Tensor3D }, { ...call(), cache }).output))(query);
 }
 
 export function secondGradient(trial: Trial): void {
-  const { layer, found, call } = made(trial);
+  const { layer, testCase, call } = prepare(trial);
   const output = (x: tf.Tensor) => tf.sum(layer.apply({ query: x as tf.Tensor3D }, call()).output);
-  tf.grad((x) => tf.sum(tf.grad(output)(x)))(found.inputs().query);
+  tf.grad((x) => tf.sum(tf.grad(output)(x)))(testCase.inputs().query);
 }

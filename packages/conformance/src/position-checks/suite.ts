@@ -3,8 +3,10 @@ import type { Attention, KeyValueCache, LayerParts, PositionMethod, TokenPositio
 import type { LayerConfig } from '../layer-case';
 import type { PositionOracle } from './position-oracle';
 
+/** A position method: how it is made, and its definition. */
 export interface PositionCase {
   readonly name: string;
+  /** Makes the method for a layer of these sizes. */
   create(sizes: {
     readonly numHeads: number;
     readonly headDim: number;
@@ -14,31 +16,35 @@ export interface PositionCase {
   readonly oracle: PositionOracle;
   /** Is refused in cross-attention. */
   readonly selfOnly?: boolean;
-  /** For methods of two dimensions: where the tokens of a call stand, also as one number for the oracle. */
+  /** For methods of two dimensions: the positions of the tokens of a call, also as one number for the oracle. */
   readonly grid?: {
     readonly tokens: number;
     readonly positions: readonly TokenPositions[];
-    place(token: number): number;
+    positionOf(token: number): number;
     /** Why other positions are refused. */
     readonly refuses: string;
   };
 }
 
+/** A variant that position methods are tried on. */
 export interface PositionVariant {
   readonly name: string;
+  /** Options of its config beside those of the suite. */
   readonly config?: Partial<LayerConfig>;
   create(config: LayerConfig, parts: LayerParts): Attention;
   /** Why it cannot take a method that gives tables. */
   readonly refusesTables?: string;
 }
 
+/** The methods and variants to combine. */
 export interface PositionSuite {
   readonly methods: readonly PositionCase[];
   readonly variants: readonly PositionVariant[];
+  /** A cache for a layer, which keeps every row. */
   createCache(layer: Attention, batch: number): KeyValueCache;
 }
 
-/** One combination: what was found, and how it is tried. */
+/** One combination of method, variant, call and mask. */
 export interface PositionCell {
   readonly method: string;
   readonly variant: string;
@@ -47,5 +53,6 @@ export interface PositionCell {
   readonly mask: string;
   /** Why it is refused; absent where it gives the oracle's numbers. */
   readonly refused?: string;
+  /** Throws, or rejects, where the combination does not do what it should. */
   run(): void | Promise<void>;
 }

@@ -4,7 +4,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { type Check, thrownBy } from '../check';
 import type { LayerConfig } from '../layer-case';
 import { expectSameMemory, memoryNow } from '../memory';
-import { takes, type Variant } from './suite';
+import { supports, takesInput, traitsOf, type Variant } from './suite';
 
 const config: LayerConfig = { embedDim: 6, numHeads: 2 };
 
@@ -12,6 +12,8 @@ interface WrongCall {
   readonly kind: 'ShapeError' | 'ConfigError';
   /** What the message must hold: the argument, and shapes or values as they came. */
   readonly says: readonly string[];
+  /** Inputs that the call has. */
+  readonly needs?: readonly ('key' | 'value')[];
   make(): { readonly inputs?: Partial<LayerInputs>; readonly call?: LayerCall };
 }
 
@@ -23,6 +25,9 @@ function disposed(): tf.Tensor3D {
   tensor.dispose();
   return tensor;
 }
+
+/** Where a message must hold the shape of scores: [2, heads, 4, 4]. */
+const scores = 'scores';
 
 /** For a layer 6 wide with 2 heads, and a query of [2, 4, 6] where no other is given. */
 const wrongCalls: { readonly [fault: string]: WrongCall } = {
@@ -52,28 +57,32 @@ const wrongCalls: { readonly [fault: string]: WrongCall } = {
     make: () => ({ inputs: { query: [[[1, 2, 3, 4, 5, 6]]] as never } }),
   },
   'a key of another width': {
+    needs: ['key'],
     kind: 'ShapeError',
     says: ['key', '[2, 5, 7]', '6'],
     make: () => ({ inputs: { key: zeros([2, 5, 7]) } }),
   },
   'a key of another batch': {
+    needs: ['key'],
     kind: 'ShapeError',
     says: ['key', '[1, 5, 6]', '[2, 4, 6]'],
     make: () => ({ inputs: { key: zeros([1, 5, 6]) } }),
   },
   'a value of another length': {
+    needs: ['key', 'value'],
     kind: 'ShapeError',
     says: ['value', '[2, 4, 6]', '[2, 5, 6]'],
     make: () => ({ inputs: { key: zeros([2, 5, 6]), value: zeros([2, 4, 6]) } }),
   },
   'a value without a key': {
+    needs: ['key', 'value'],
     kind: 'ShapeError',
     says: ['value', 'key'],
     make: () => ({ inputs: { value: zeros([2, 4, 6]) } }),
   },
   'a bias that does not broadcast': {
     kind: 'ShapeError',
-    says: ['bias', '[1, 1, 4, 3]', '2, 2, 4, 4'],
+    says: ['bias', '[1, 1, 4, 3]', scores],
     make: () => ({ call: { bias: zeros([1, 1, 4, 3]) } }),
   },
   'a bias of rank 2': {
@@ -81,14 +90,14 @@ const wrongCalls: { readonly [fault: string]: WrongCall } = {
     says: ['bias', '[4, 4]'],
     make: () => ({ call: { bias: zeros([4, 4]) } }),
   },
-  'a bias of truths': {
+  'a bias of booleans': {
     kind: 'ShapeError',
     says: ['bias', 'bool'],
     make: () => ({ call: { bias: zeros([1, 1, 4, 4], 'bool') } }),
   },
   'a dense mask of another size': {
     kind: 'ShapeError',
-    says: ['mask', '[4, 5]', '2, 2, 4, 4'],
+    says: ['mask', '[4, 5]', scores],
     make: () => ({ call: { mask: dense(zeros([4, 5], 'bool')) } }),
   },
   'lengths of another batch': {
@@ -111,10 +120,10 @@ const wrongCalls: { readonly [fault: string]: WrongCall } = {
     says: ['training.seed', 'NaN'],
     make: () => ({ call: { training: { seed: Number.NaN } } }),
   },
-  'a result nobody knows': {
+  'an unknown result': {
     kind: 'ConfigError',
-    says: ['returns', 'scores'],
-    make: () => ({ call: { returns: ['scores' as 'weights'] } }),
+    says: ['returns', 'attention'],
+    make: () => ({ call: { returns: ['attention' as 'weights'] } }),
   },
 };
 
@@ -142,9 +151,12 @@ const wrongConfigs: {
 };
 
 export function errorChecks(variant: Variant): readonly Check[] {
-  const configs = Object.entries(wrongConfigs).filter(([, { config: wrong }]) => takes(variant, wrong));
+  const configs = Object.entries(wrongConfigs).filter(([, { config: wrong }]) => supports(variant, wrong));
+  const calls = Object.entries(wrongCalls).filter(([, { needs = [] }]) =>
+    needs.every((name) => takesInput(variant, name)),
+  );
   return [
-    ...Object.keys(wrongCalls).map((fault) => ({
+    ...calls.map(([fault]) => ({
       name: `refuses ${fault} by name, and changes nothing`,
       run: () => checkWrongCall(variant, fault),
     })),
@@ -162,8 +174,10 @@ export function errorChecks(variant: Variant): readonly Check[] {
 
 /** Plain and in a gradient, where what is taped before an error is thrown would never be disposed. */
 async function checkWrongCall(variant: Variant, fault: string): Promise<void> {
-  const { make, ...expected } = wrongCalls[fault]!;
+  const { make, kind, says } = wrongCalls[fault]!;
   const { inputs, call } = make();
+  const heads = config.numHeads * traitsOf(variant).scoresPerHead;
+  const expected = { kind, says: says.map((part) => (part === scores ? `2, ${heads}, 4, 4` : part)) };
   const layer = variant.create(config);
   const query = tf.zeros<tf.Rank.R3>([2, 4, 6]);
   const before = memoryNow();
@@ -182,6 +196,6 @@ function expectRefusal(
   { kind, says }: Pick<WrongCall, 'kind' | 'says'>,
 ): void {
   if (!isAttentionError(error) || error.name !== kind) throw new Error(`${fault}: ${error}`);
-  const unsaid = says.filter((part) => !error.message.includes(part));
-  if (unsaid.length > 0) throw new Error(`${fault}: no word of ${unsaid.join(', ')} in ${error.message}`);
+  const missing = says.filter((part) => !error.message.includes(part));
+  if (missing.length > 0) throw new Error(`${fault}: no word of ${missing.join(', ')} in ${error.message}`);
 }

@@ -1,37 +1,33 @@
 // Checks that a layer leaves exactly its results behind, trains without a leak, and is gone when disposed.
-import { type Attention, isAttentionError, type LayerInputs } from '@polyhead/core';
+import { isAttentionError, type LayerInputs } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import { type Check, thrownBy } from '../check';
 import { type LayerConfig, layerCase } from '../layer-case';
 import { expectFlatHeap, expectSameMemory, memoryNow } from '../memory';
-import type { Variant } from './suite';
+import { returnsOf, rowFor, type Variant } from './suite';
 
 const config: LayerConfig = { embedDim: 6, numHeads: 2 };
-const row = {
-  name: '',
-  config,
-  B: 2,
-  Sq: 4,
-  Skv: 5,
-  mask: 'causal' as const,
-  bias: '[1, Hq, Sq, Skv]' as const,
-};
+const caseOf = (variant: Variant) =>
+  layerCase(
+    rowFor(variant, { name: '', config, B: 2, Sq: 4, Skv: 5, mask: 'causal', bias: '[1, Hq, Sq, Skv]' }),
+  );
 
-export function variantMemoryChecks({ create }: Variant): readonly Check[] {
+export function variantMemoryChecks(variant: Variant): readonly Check[] {
+  const { create } = variant;
   return [
     {
       name: 'leaves its inputs alone and adds exactly its results to memory',
-      run: () => checkResults(create(config)),
+      run: () => checkResults(variant),
     },
-    { name: 'trains twenty steps without a leak', run: () => checkTraining(create(config)) },
+    { name: 'trains twenty steps without a leak', run: () => checkTraining(variant) },
     {
       name: 'keeps the heap of the backend flat over repeated calls and gradients',
-      run: () => checkHeap(create({ embedDim: 64, numHeads: 4 })),
+      run: () => checkHeap(variant),
     },
     {
       name: 'is gone when disposed, once or twice, and says so when used',
       async run() {
-        const inputs = layerCase(row).inputs();
+        const inputs = caseOf(variant).inputs();
         const before = memoryNow();
         const layer = create(config);
         tf.dispose(layer.apply(inputs));
@@ -48,16 +44,17 @@ export function variantMemoryChecks({ create }: Variant): readonly Check[] {
   ];
 }
 
-function checkResults(layer: Attention): void {
-  const found = layerCase(row);
-  const [inputs, call] = [found.inputs(), found.call()];
+function checkResults(variant: Variant): void {
+  const [layer, testCase] = [variant.create(config), caseOf(variant)];
+  const [inputs, call] = [testCase.inputs(), testCase.call()];
   const before = memoryNow();
   const { kernel, ...results } = layer.apply(inputs, {
     ...call,
-    returns: ['weights', 'logSumExp', 'headOutputs'],
+    returns: returnsOf(variant),
   });
   const added = tf.memory().numTensors - before.numTensors;
-  if (added !== 4) throw new Error(`${kernel} left ${added} tensors, not 4`);
+  const wanted = 1 + returnsOf(variant).length;
+  if (added !== wanted) throw new Error(`${kernel} left ${added} tensors, not ${wanted}`);
   for (const [name, tensor] of Object.entries(inputs))
     if (tensor.isDisposed) throw new Error(`${name} was disposed`);
   tf.dispose(results);
@@ -65,16 +62,16 @@ function checkResults(layer: Attention): void {
   layer.dispose();
 }
 
-async function checkTraining(layer: Attention): Promise<void> {
-  const found = layerCase(row);
-  const [inputs, call] = [found.inputs(), { ...found.call(), training: { seed: 1 } }];
+async function checkTraining(variant: Variant): Promise<void> {
+  const [layer, testCase] = [variant.create(config), caseOf(variant)];
+  const [inputs, call] = [testCase.inputs(), { ...testCase.call(), training: { seed: 1 } }];
   const optimizer = tf.train.adam(0.01);
   const variables = layer.variables.map(({ variable }) => variable);
   const loss = () => tf.mean(tf.square(layer.apply(inputs, call).output)) as tf.Scalar;
   const step = async () => {
-    const found = optimizer.minimize(loss, true, variables)!;
-    const [number] = await found.data();
-    found.dispose();
+    const value = optimizer.minimize(loss, true, variables)!;
+    const [number] = await value.data();
+    value.dispose();
     return number!;
   };
   const first = await step(); // the optimizer makes its own variables here
@@ -87,9 +84,10 @@ async function checkTraining(layer: Attention): Promise<void> {
   layer.dispose();
 }
 
-function checkHeap(layer: Attention): void {
+function checkHeap(variant: Variant): void {
+  const layer = variant.create({ embedDim: 64, numHeads: 4 });
   const query = tf.randomNormal<tf.Rank.R3>([2, 64, 64], 0, 1, 'float32', 1);
-  const apply = (inputs: LayerInputs) => layer.apply(inputs, { returns: ['weights'] }).output;
+  const apply = (inputs: LayerInputs) => layer.apply(inputs, { returns: returnsOf(variant) }).output;
   const before = memoryNow();
   expectFlatHeap(() => void apply({ query }), 100);
   expectFlatHeap(() => void tf.grad((x) => tf.sum(apply({ query: x as tf.Tensor3D })))(query), 50);

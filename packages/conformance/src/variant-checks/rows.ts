@@ -1,4 +1,5 @@
-// The configs and calls every variant is tried on, as far as it has their options.
+// The configs and calls every variant is tried on, as far as it has their options. The gradients of a few are compared
+// entry by entry.
 import type { LayerRow } from '../layer-case';
 
 export const layerRows: readonly LayerRow[] = [
@@ -76,6 +77,15 @@ export const layerRows: readonly LayerRow[] = [
     Sq: 4,
     mask: 'causal window',
   },
+  {
+    name: 'dropout in training',
+    config: { embedDim: 6, numHeads: 2, dropout: 0.4, seed: 5 },
+    B: 2,
+    Sq: 5,
+    Skv: 6,
+    mask: 'lengths per row',
+    training: true,
+  },
   { name: 'scale 0', config: { embedDim: 4, numHeads: 2, scale: 0 }, B: 1, Sq: 3 },
   {
     name: 'queries and keys of one root mean square',
@@ -92,6 +102,7 @@ export const layerRows: readonly LayerRow[] = [
       useBias: true,
       queryKeyNorm: { kind: 'layer', over: 'all', epsilon: 0.01 },
     },
+    entrywise: true,
     B: 1,
     Sq: 3,
     Skv: 4,
@@ -115,6 +126,7 @@ export const layerRows: readonly LayerRow[] = [
     B: 2,
     Sq: 3,
     Skv: 4,
+    entrywise: true,
   },
   {
     name: 'a gate for each head',
@@ -153,6 +165,7 @@ export const layerRows: readonly LayerRow[] = [
     B: 2,
     Sq: 3,
     mask: 'lengths',
+    entrywise: true,
   },
   {
     name: 'a key of zeros, a dense mask and a bias of one column',

@@ -1,0 +1,67 @@
+// Checks of a layer with a cache: the rows it keeps, and that decoding gives what one pass gives.
+import type { Attention, KeyValueCache } from '@polyhead/core';
+import * as tf from '@tensorflow/tfjs-core';
+import type { Check } from '../check';
+import { expectClose } from '../expect-close';
+import { read } from '../kernel-run';
+import { layerCase } from '../layer-case';
+import { PlainCache } from '../plain-cache';
+import { rowFor, type Variant } from './suite';
+
+const config = { embedDim: 6, numHeads: 2, seed: 5 };
+
+export function cacheChecks(variant: Variant): readonly Check[] {
+  return [
+    {
+      name: 'keeps rows of the shape that cacheShape tells, and decodes what one pass gives',
+      run: () => checkDecoding(variant),
+    },
+  ];
+}
+
+/** A cache for the layer, which sees that rows have the shape that the layer told. */
+function cacheFor({ createCache }: Variant, layer: Attention, batch: number): KeyValueCache {
+  const shape = layer.cacheShape(batch);
+  if (shape.batch !== batch) throw new Error(`cacheShape(${batch}) has batch ${shape.batch}`);
+  const cache = createCache?.(layer, batch) ?? new PlainCache(shape);
+  const stage: KeyValueCache['stage'] = (rows) => {
+    const { batch: B, heads, keySize, valueSize } = shape;
+    const S = rows.key.shape[2];
+    const expected = [
+      [B, heads, S, keySize],
+      [B, heads, S, valueSize],
+    ];
+    if (`${[rows.key.shape, rows.value.shape]}` !== `${expected}`)
+      throw new Error(`staged [${rows.key.shape}] and [${rows.value.shape}], not ${JSON.stringify(shape)}`);
+    return cache.stage(rows);
+  };
+  return new Proxy(cache, {
+    get(target, name) {
+      if (name === 'stage') return stage;
+      const member: unknown = Reflect.get(target, name, target);
+      return typeof member === 'function' ? member.bind(target) : member;
+    },
+  });
+}
+
+async function checkDecoding(variant: Variant): Promise<void> {
+  const layer = variant.create(config);
+  const [B, S] = [2, 5];
+  const testCase = layerCase(rowFor(variant, { name: '', config, B, Sq: S, mask: 'causal' }));
+  const { query } = testCase.inputs();
+  const { output } = layer.apply({ query }, testCase.call());
+  const cache = cacheFor(variant, layer, B);
+  let at = 0;
+  const outputs = [2, 1, 1, 1].map((size) => {
+    const tokens = tf.slice(query, [0, at, 0], [-1, size, -1]);
+    at += size;
+    return layer.apply({ query: tokens }, { ...testCase.call(), cache }).output;
+  });
+  expectClose({
+    actual: { output: await read(tf.concat(outputs, 1)) },
+    expected: { output: await read(output) },
+  });
+  if (cache.lengths.join() !== `${S},${S}`) throw new Error(`the cache has ${cache.lengths} rows`);
+  cache.dispose();
+  layer.dispose();
+}
