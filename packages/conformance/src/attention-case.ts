@@ -14,7 +14,7 @@ export interface CaseRow {
   readonly sinkLogits?: boolean;
   readonly scale?: number | undefined;
   readonly dropout?: number;
-  readonly returns?: NonNullable<AttendOptions['returns']>;
+  readonly returns?: readonly ('weights' | 'logSumExp')[];
   readonly queryStart?: number | 'ragged' | undefined;
 }
 

@@ -1,5 +1,4 @@
 // What a kernel is tried on: a table of rows, and rows in which any two options meet.
-import type { AttendOptions } from '@polyhead/core';
 import { type AttentionCase, attentionCase, type BiasName, type CaseRow } from './attention-case';
 import { type MaskName, maskKinds } from './mask-kinds';
 import type { Sizes } from './oracle';
@@ -24,9 +23,7 @@ const factors = {
     '[B, Hq, Sq, Skv] hiding pairs and a row',
   ] as BiasName[],
   sizes: manySizes,
-  returns: [[], ['weights'], ['logSumExp'], ['weights', 'logSumExp']] as NonNullable<
-    AttendOptions['returns']
-  >[],
+  returns: [[], ['weights'], ['logSumExp'], ['weights', 'logSumExp']] as NonNullable<CaseRow['returns']>[],
   queryStart: [undefined, 0, 'ragged'] as const,
   scale: [undefined, 0.3, 0],
   softcap: [0, 1.5],
@@ -63,7 +60,7 @@ export function coveringCases(refused: readonly Refusable[] = []): readonly Atte
     softcap: first('softcap', factors.softcap),
     sinkLogits: first('sinkLogits', factors.sinkLogits),
     dropout: first('dropout', factors.dropout),
-    returns: factors.returns.filter((names) => names.every((name) => !refused.includes(name as Refusable))),
+    returns: factors.returns.filter((names) => names.every((name) => !refused.includes(name))),
   });
   return rows.map(attentionCase);
 }

@@ -127,14 +127,6 @@ describe('the suite notices a kernel that', () => {
       /^keeps batch entries apart$/,
     ],
     ['sees the first key only', withCall((call) => ({ ...call, plan: seeingFirst(call) })), /another order$/],
-    [
-      'lets gradients of gradients pass',
-      changed({
-        unsupported: () => [],
-        run: ({ inputs: { query } }) => ({ output: tf.square(query) }),
-      }),
-      /^refuses gradients of gradients/,
-    ],
     ['drops relative tables', without('relative'), /relative tables/],
     [
       'keeps a tensor',

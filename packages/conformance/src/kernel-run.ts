@@ -61,7 +61,11 @@ export function kernelNumbers(kernel: AttentionKernel, testCase: AttentionCase):
 
 /** The same as tensors. */
 export function kernelResults(kernel: AttentionKernel, testCase: AttentionCase): Tensors {
-  const { kernel: _, state: __, ...results } = attendWith(kernel, toTensors(testCase.arrays), testCase.options());
+  const {
+    kernel: _,
+    state: __,
+    ...results
+  } = attendWith(kernel, toTensors(testCase.arrays), testCase.options());
   return results;
 }
 
@@ -69,7 +73,7 @@ type ResultName = 'output' | 'weights' | 'logSumExp';
 
 /** The results that a case returns. */
 export function resultNames({ row }: AttentionCase): readonly ResultName[] {
-  return ['output', ...((row.returns ?? []) as ResultName[])];
+  return ['output', ...(row.returns ?? [])];
 }
 
 /** Random cotangents, one for each result: the gradients are those of Σ result · cotangent, over all results. */

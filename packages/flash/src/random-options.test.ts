@@ -163,7 +163,7 @@ function check({ name, arrays, oracle, options, kernel }: Combination): void {
     const tensors = Object.fromEntries(names.map((argument, n) => [argument, inputs[n]!]));
     const { query, key, value } = tensors as { [name: string]: tf.Tensor4D };
     const call = { query: query!, key: key!, value: value! };
-    const { kernel: _, ...results } = attend(by, call, options(tensors));
+    const { kernel: _, state: __, ...results } = attend(by, call, options(tensors));
     return results as { readonly [result: string]: tf.Tensor };
   };
   const tensors = names.map((argument) => toTensor(arrays[argument]!));

@@ -56,7 +56,7 @@ const byKernel =
   (argument: 'query' | 'key' | 'value', change: (gradient: tf.Tensor) => tf.Tensor): Create =>
   (config) => {
     const run: AttentionKernel['run'] = ({ inputs, ...call }) => {
-      const tensors = inputs as { readonly [name: string]: tf.Tensor4D };
+      const tensors = inputs as unknown as { readonly [name: string]: tf.Tensor4D };
       const wrong = { ...tensors, [argument]: withGradient(tensors[argument]!, change) };
       return composed().run({ ...call, inputs: wrong as unknown as typeof inputs });
     };
