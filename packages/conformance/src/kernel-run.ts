@@ -77,7 +77,7 @@ export function resultNames({ row }: AttentionCase): readonly ResultName[] {
 }
 
 /** Random cotangents, one for each result: the gradients are those of Σ result · cotangent, over all results. */
-function cotangentsOf(testCase: AttentionCase): { readonly [name: string]: HostTensor } {
+export function cotangentsOf(testCase: AttentionCase): { readonly [name: string]: HostTensor } {
   const { B, Hq, Sq, Skv, Dv } = testCase.row.sizes;
   const shapes = { output: [B, Hq, Sq, Dv], weights: [B, Hq, Sq, Skv], logSumExp: [B, Hq, Sq] };
   const random = seededRandom(B * Hq * Sq + Skv);

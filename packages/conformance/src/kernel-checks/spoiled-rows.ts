@@ -1,12 +1,10 @@
 // Checks that a row that is not finite, or whose products overflow, spoils exactly the rows that see it; and that rows
 // which the loss does not use have no influence on its gradients, whatever they hold.
-import type { AttentionKernel } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
-import { type AttentionCase, attentionCase, type CaseRow } from '../attention-case';
-import type { Refusable } from '../cases';
+import type { AttentionCase, CaseRow } from '../attention-case';
 import type { Check } from '../check';
-import { expectClose } from '../expect-close';
-import { centralDifferences, weightedSum } from '../gradients';
+import { expectClose, expectSlopes } from '../expect-close';
+import { type HostTensors, slopesOf, weightedSum } from '../gradients';
 import {
   attendWith,
   cotangentsOf,
@@ -18,6 +16,7 @@ import {
   toTensors,
 } from '../kernel-run';
 import { attentionOracle } from '../oracle';
+import { allowedCase, allowsRow, type KernelUnderTest } from './suite';
 
 const sizes = { B: 2, Hq: 4, Hkv: 2, Sq: 5, Skv: 6, D: 3, Dv: 2 };
 
@@ -37,37 +36,35 @@ const spoilers: readonly Spoiler[] = [
   { name: 'a query of NaN', argument: 'query', number: Number.NaN, behind: 2 },
 ];
 
-export function spoiledRowChecks(
-  kernelOf: () => AttentionKernel,
-  refused: readonly Refusable[],
-): readonly Check[] {
-  const allows = (option: Refusable) => !refused.includes(option);
-  const returns = (['weights', 'logSumExp'] as const).filter(allows);
-  const rows: readonly CaseRow[] = [
-    { sizes, returns, mask: 'none' },
-    { sizes, returns, mask: 'causal' },
-    { sizes, returns, mask: 'lengths per row' },
-    { sizes, returns, mask: 'dense [B, Hq, Sq, Skv]' },
-    ...(allows('sinkLogits') ? [{ sizes, returns, mask: 'causal' as const, sinkLogits: true }] : []),
-    ...(allows('softcap') ? [{ sizes, returns, mask: 'causal' as const, softcap: 2 }] : []),
-    ...(allows('bias') ? [{ sizes, returns, bias: '[B, Hq, Sq, Skv] hiding pairs and a row' as const }] : []),
-  ];
-  return rows.flatMap((row) => {
-    const { name } = attentionCase(row);
+const rows: readonly CaseRow[] = [
+  { sizes, mask: 'none' },
+  { sizes, mask: 'causal' },
+  { sizes, mask: 'lengths per row' },
+  { sizes, mask: 'dense [B, Hq, Sq, Skv]' },
+  { sizes, mask: 'causal', sinkLogits: true },
+  { sizes, mask: 'causal', softcap: 2 },
+  { sizes, bias: '[B, Hq, Sq, Skv] hiding pairs and a row' },
+];
+
+export function spoiledRowChecks(suite: KernelUnderTest): readonly Check[] {
+  const allowed = rows.filter((row) => allowsRow(suite, row));
+  return allowed.flatMap((row) => {
+    const makeCase = () => allowedCase(suite, { ...row, returns: ['weights', 'logSumExp'] });
+    const { name } = makeCase();
     return [
       ...spoilers.flatMap((spoiler) => [
         {
           name: `${spoiler.name} spoils exactly the rows that see it: ${name}`,
-          run: () => checkSpoiled(kernelOf(), attentionCase(row), [spoiler]),
+          run: () => checkSpoiled(suite, makeCase(), [spoiler]),
         },
         {
           name: `${spoiler.name}, seen by rows that the loss does not use, has no influence on gradients: ${name}`,
-          run: () => checkUnused(kernelOf(), attentionCase(row), [spoiler]),
+          run: () => checkUnused(suite, makeCase(), [spoiler]),
         },
       ]),
       {
         name: `products that overflow at hidden pairs have no influence: ${name}`,
-        run: () => checkOverflow(kernelOf(), row),
+        run: () => checkOverflow(suite, makeCase),
       },
     ];
   });
@@ -80,82 +77,73 @@ const overflow: readonly Spoiler[] = [
 ];
 
 /** The same case with the rows spoiled. */
-function spoil(found: AttentionCase, all: readonly Spoiler[]): AttentionCase {
+function spoil(testCase: AttentionCase, all: readonly Spoiler[]): AttentionCase {
   for (const { argument, number, behind } of all) {
-    const { shape, data } = found.arrays[argument]!;
+    const { shape, data } = testCase.arrays[argument]!;
     const [, , S, width] = shape as [number, number, number, number];
     const row = S + S - 1 - behind; // of head 1
     data.fill(number, row * width, (row + 1) * width);
   }
-  return found;
+  return testCase;
 }
 
 async function checkSpoiled(
-  kernel: AttentionKernel,
-  found: AttentionCase,
+  suite: KernelUnderTest,
+  testCase: AttentionCase,
   all: readonly Spoiler[],
 ): Promise<void> {
-  spoil(found, all);
-  const { maxAbsScore: _, ...oracle } = attentionOracle(found.oracle);
+  spoil(testCase, all);
+  const { maxAbsScore: _, ...oracle } = attentionOracle(testCase.oracle);
   expectClose({
-    actual: await kernelNumbers(kernel, found),
-    expected: Object.fromEntries(resultNames(found).map((name) => [name, oracle[name]])),
+    actual: await kernelNumbers(suite.create(), testCase),
+    expected: Object.fromEntries(resultNames(testCase).map((name) => [name, oracle[name]])),
   });
 }
 
 /** Results of rows that see none of the spoiled rows, and gradients of a loss of these alone, equal the oracle's. */
 async function checkUnused(
-  kernel: AttentionKernel,
-  found: AttentionCase,
+  suite: KernelUnderTest,
+  testCase: AttentionCase,
   all: readonly Spoiler[],
 ): Promise<void> {
-  spoil(found, all);
-  const isSpoiled = spoiledRows(found, all);
-  const cotangents = usedCotangents(found, isSpoiled);
+  spoil(testCase, all);
+  const isSpoiled = spoiledRows(testCase, all);
+  const cotangents = usedCotangents(testCase, isSpoiled);
   const loss = () => {
-    const results = attentionOracle(found.oracle);
+    const results = attentionOracle(testCase.oracle);
     return Object.entries(cotangents).reduce((sum, [name, { data }]) => {
       const used = results[name as 'output'].map((x, n) => (data[n] === 0 ? 0 : x));
       return sum + weightedSum(used, data);
     }, 0);
   };
-  const expected = Object.entries(found.arrays).map(([name, { data }]) => [
-    name,
-    centralDifferences(loss, data),
-  ]);
-  expectClose({
-    actual: await gradientsOf(kernel, found, cotangents),
-    expected: Object.fromEntries(expected),
-    isGradient: true,
-  });
+  const gradients = await gradientsOf(suite, testCase, cotangents);
+  expectSlopes({ gradients, slopes: slopesOf(loss, testCase.arrays) });
 }
 
 /** Results of rows that do not see the huge key equal the oracle's; gradients those with another key in its place. */
-async function checkOverflow(kernel: AttentionKernel, row: CaseRow): Promise<void> {
-  const found = spoil(attentionCase(row), overflow);
-  const isSpoiled = spoiledRows(found, overflow);
+async function checkOverflow(suite: KernelUnderTest, makeCase: () => AttentionCase): Promise<void> {
+  const testCase = spoil(makeCase(), overflow);
+  const isSpoiled = spoiledRows(testCase, overflow);
   const ofUsed = (x: Float64Array) =>
     x.filter((_, n) => !isSpoiled[Math.floor((n * isSpoiled.length) / x.length)]);
-  const oracle = attentionOracle(found.oracle);
-  const numbers = await kernelNumbers(kernel, found);
+  const oracle = attentionOracle(testCase.oracle);
+  const numbers = await kernelNumbers(suite.create(), testCase);
   expectClose({
     actual: Object.fromEntries(Object.entries(numbers).map(([name, x]) => [name, ofUsed(x)])),
-    expected: Object.fromEntries(resultNames(found).map((name) => [name, ofUsed(oracle[name])])),
+    expected: Object.fromEntries(resultNames(testCase).map((name) => [name, ofUsed(oracle[name])])),
   });
-  const cotangents = usedCotangents(found, isSpoiled);
-  const harmless = spoil(attentionCase(row), [overflow[0]!]);
+  const cotangents = usedCotangents(testCase, isSpoiled);
+  const harmless = spoil(makeCase(), [overflow[0]!]);
   expectClose({
-    actual: await gradientsOf(kernel, found, cotangents),
-    expected: await gradientsOf(kernel, harmless, cotangents),
+    actual: await gradientsOf(suite, testCase, cotangents),
+    expected: await gradientsOf(suite, harmless, cotangents),
     isGradient: true,
   });
 }
 
-type HostTensors = ReturnType<typeof cotangentsOf>;
-
 /** Cotangents that are 0 for spoiled rows. */
-function usedCotangents(found: AttentionCase, isSpoiled: readonly boolean[]): HostTensors {
-  const all = cotangentsOf(found);
+function usedCotangents(testCase: AttentionCase, isSpoiled: readonly boolean[]): HostTensors {
+  const all = cotangentsOf(testCase);
   for (const { data } of Object.values(all)) {
     const width = data.length / isSpoiled.length;
     for (let n = 0; n < data.length; n++) if (isSpoiled[Math.floor(n / width)]) data[n] = 0;
@@ -164,19 +152,19 @@ function usedCotangents(found: AttentionCase, isSpoiled: readonly boolean[]): Ho
 }
 
 function gradientsOf(
-  kernel: AttentionKernel,
-  found: AttentionCase,
+  suite: KernelUnderTest,
+  testCase: AttentionCase,
   cotangents: HostTensors,
 ): Promise<Numbers> {
-  const names = Object.keys(found.arrays);
-  const options = found.options();
+  const names = Object.keys(testCase.arrays);
+  const options = testCase.options();
   const weights = Object.entries(cotangents).map(([name, array]) => [name, toTensor(array)] as const);
   const gradients = tf.grads((...tensors: tf.Tensor[]) => {
     const named = Object.fromEntries(names.map((name, n) => [name, tensors[n]!]));
-    const results = attendWith(kernel, named, options);
+    const results = attendWith(suite.create(), named, options);
     const terms = weights.map(([name, weight]) => tf.sum(tf.mul(results[name as 'output']!, weight)));
     return terms.reduce((sum, term) => tf.add(sum, term)) as tf.Scalar;
-  })(Object.values(toTensors(found.arrays)));
+  })(Object.values(toTensors(testCase.arrays)));
   return readAll(Object.fromEntries(names.map((name, n) => [name, gradients[n]!])));
 }
 

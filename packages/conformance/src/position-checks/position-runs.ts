@@ -58,7 +58,7 @@ function prepare(trial: Trial) {
     ...(call.expected && { positions: call.expected }),
   };
   const shapes = Object.entries(weights).map(([name, { shape }]) => [name, shape]);
-  const positions = call.positions?.map((at) => ('each' in at ? [...at.each] : at.start));
+  const positions = call.positions?.map((at) => (at.each ? [...at.each] : at.start));
   const key = [config, { ...call, positions }, shapes];
   return {
     layer,
