@@ -16,8 +16,9 @@ describe.each([
   it.each<[string, (cache: GrowingCache | StaticCache) => void, RegExp]>([
     ['stage()', (cache) => cache.stage(undefined as never), /stage: rows must be an object/],
     ['a key that is missing', (cache) => cache.stage({} as never), /stage: key must be a tensor/],
+    ['a hole in crop', (cache) => cache.crop(Array(1)), /crop: lengths must be whole numbers/],
     ['crop()', (cache) => cache.crop(undefined as never), /crop: lengths must be a list/],
-    ...[{}, { start: 1 }, { each: [1] }, { each: new Float32Array(1) }].map(
+    ...[0, {}, { start: 1 }, { start: [2 ** 40] }, { each: [1] }, { each: new Float32Array(1) }].map(
       (positions): [string, (cache: GrowingCache | StaticCache) => void, RegExp] => [
         `positions ${JSON.stringify(positions)}`,
         (cache) => cache.stage({ ...rows(1), positions: positions as never }),

@@ -190,8 +190,8 @@ function expectState({ cache, entries, capacity: room }: Scene): void {
   expectEqual('nextPosition', cache.nextPosition, entries.map(nextPositionOf));
   const bytes =
     room === capacity
-      ? predictCacheBytes(shape, 'static', room)
-      : predictCacheBytes(shape, 'growing', lengths);
+      ? predictCacheBytes(StaticCache, shape, { capacity: room })
+      : predictCacheBytes(GrowingCache, shape, { tokens: lengths });
   expectEqual('byteSize', [cache.byteSize], [bytes]);
 }
 

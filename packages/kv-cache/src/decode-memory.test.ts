@@ -51,7 +51,7 @@ describe('1,000 decode steps', () => {
   it('of a StaticCache hold what was predicted, all the time', () => {
     const attention = layer();
     const cache = new StaticCache(attention.cacheShape(1), { capacity: 64 });
-    const bytes = predictCacheBytes(cache.shape, 'static', 64);
+    const bytes = predictCacheBytes(StaticCache, cache.shape, { capacity: 64 });
     for (let step = 0; step < 60; step++) {
       decode(attention, cache, 1);
       expect(cache.byteSize).toBe(bytes);

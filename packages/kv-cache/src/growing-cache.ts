@@ -1,8 +1,7 @@
 import type { CacheShape } from '@polyhead/core';
 import { normalizeOptions } from '@polyhead/core/layer';
-import { assembleRows, type KeyValueRows, type KeyValueSource } from './assemble-rows';
+import { checkTokens, rowBytes } from './predict-cache-bytes';
 import { RowCache } from './row-cache';
-import { packed, sum } from './row-layout';
 
 /**
  * Holds exactly the tokens appended, without a bound: all are copied at each step.
@@ -12,29 +11,26 @@ import { packed, sum } from './row-layout';
  * const { output } = attention.apply({ query: token }, { mask: causal(), cache });
  */
 export class GrowingCache extends RowCache {
+  /** Its name in JSON. */
+  static readonly kind = 'GrowingCache';
+  /** What its constructor takes, by the names in JSON. */
+  static readonly parameters = ['shape', 'options'] as const;
+
   /** @throws ConfigError for sizes that cannot be, and for options: it has none */
-  constructor(shape: CacheShape, options: Readonly<Record<string, never>> = {}) {
-    normalizeOptions('GrowingCache', 'options', options, []);
-    super('GrowingCache', shape);
+  constructor(shape: CacheShape, options: Readonly<Record<string, never>> | null = {}) {
+    normalizeOptions('GrowingCache', 'options', options ?? {}, []);
+    super(shape);
   }
 
-  protected override checkRoom(): void {}
-
-  protected override extended(newRows: KeyValueSource): KeyValueRows | undefined {
-    const lengths = this.lengths.map((length, b) => length + newRows.counts[b]!);
-    return this.copied(lengths, [...this.tokensOf(this.lengths), newRows]);
-  }
-
-  protected override cropped(lengths: readonly number[]): KeyValueRows | undefined {
-    return this.copied(lengths, this.tokensOf(lengths));
-  }
-
-  private copied(lengths: readonly number[], sources: readonly KeyValueSource[]): KeyValueRows | undefined {
-    if (sum(lengths) === 0) return undefined;
-    return assembleRows(this.shape, sources, packed(this.shape, lengths));
-  }
-
-  private tokensOf(counts: readonly number[]): readonly KeyValueSource[] {
-    return this.rows ? [{ ...this.rows, counts }] : [];
+  /**
+   * The `byteSize` with so many tokens in each batch entry, one number for all or one for each.
+   *
+   * @throws ConfigError, ShapeError for sizes that cannot be
+   */
+  static bytesFor(shape: CacheShape, options: { readonly tokens: number | readonly number[] }): number {
+    const where = 'GrowingCache.bytesFor';
+    const bytes = rowBytes(where, shape);
+    const { tokens } = normalizeOptions(where, 'options', options, ['tokens']) as typeof options;
+    return bytes * checkTokens(where, tokens, shape.batch);
   }
 }

@@ -1,3 +1,4 @@
+// For those who use caches. Authors of caches find more in `row-cache.ts`.
 export { GrowingCache } from './growing-cache';
-export { type CacheKind, predictCacheBytes } from './predict-cache-bytes';
-export { StaticCache } from './static-cache';
+export { type CacheClass, predictCacheBytes } from './predict-cache-bytes';
+export { StaticCache, type StaticCacheOptions } from './static-cache';

@@ -19,7 +19,7 @@ function rowsOf(lengths: readonly number[]) {
 
 function checkGrowing(): void {
   const cache = new GrowingCache(shape);
-  expect([cache.byteSize, predictCacheBytes(shape, 'growing', 0)]).toEqual([0, 0]);
+  expect([cache.byteSize, predictCacheBytes(GrowingCache, shape, { tokens: 0 })]).toEqual([0, 0]);
   let allocated = 0;
   for (const [counts, total] of [
     [
@@ -34,11 +34,14 @@ function checkGrowing(): void {
     const rows = rowsOf(counts); // alive: what shared its numbers would not count
     allocated += bytesOf(() => tf.tidy(() => cache.stage(rows).commit()));
     expect(cache.byteSize).toBe(allocated);
-    expect(predictCacheBytes(shape, 'growing', total)).toBe(allocated);
+    expect(predictCacheBytes(GrowingCache, shape, { tokens: total })).toBe(allocated);
   }
-  expect(predictCacheBytes(shape, 'growing', 5)).toBe(allocated); // 5 + 4 + 6 tokens
+  expect(predictCacheBytes(GrowingCache, shape, { tokens: 5 })).toBe(allocated); // 5 + 4 + 6 tokens
   allocated += bytesOf(() => cache.crop([0, 2, 1]));
-  expect([cache.byteSize, predictCacheBytes(shape, 'growing', [0, 2, 1])]).toEqual([allocated, allocated]);
+  expect([cache.byteSize, predictCacheBytes(GrowingCache, shape, { tokens: [0, 2, 1] })]).toEqual([
+    allocated,
+    allocated,
+  ]);
   allocated += bytesOf(() => cache.reset());
   expect([cache.byteSize, allocated]).toEqual([0, 0]);
   cache.dispose();
@@ -52,7 +55,7 @@ describe('predictCacheBytes', () => {
     });
     expect(allocated).toBe(3 * 2 * 11 * (5 + 7) * 4);
     expect(cache!.byteSize).toBe(allocated);
-    expect(predictCacheBytes(shape, 'static', 11)).toBe(allocated);
+    expect(predictCacheBytes(StaticCache, shape, { capacity: 11 })).toBe(allocated);
     cache!.dispose();
   });
 
@@ -60,24 +63,48 @@ describe('predictCacheBytes', () => {
 
   it('gives a quarter of the bytes for a quarter of the heads', () => {
     const layer = { batch: 1, heads: 32, keySize: 128, valueSize: 128 };
-    const bytes = predictCacheBytes(layer, 'static', 4096);
+    const bytes = predictCacheBytes(StaticCache, layer, { capacity: 4096 });
     expect(bytes).toBe(134_217_728);
-    expect(predictCacheBytes({ ...layer, heads: 8 }, 'static', 4096)).toBe(bytes / 4);
+    expect(predictCacheBytes(StaticCache, { ...layer, heads: 8 }, { capacity: 4096 })).toBe(bytes / 4);
+  });
+
+  it('counts values that are columns of the keys as nothing, and large sizes without allocating lists', () => {
+    const latent = { batch: 1, heads: 1, keySize: 576, valueSize: 0 }; // DeepSeek-V2, 2405.04434
+    expect(predictCacheBytes(StaticCache, latent, { capacity: 4096 })).toBe(4096 * 576 * 4);
+    expect(predictCacheBytes(GrowingCache, { ...latent, heads: 2 ** 30 }, { tokens: 1 })).toBe(
+      2 ** 30 * 2304,
+    );
+    expect(() => predictCacheBytes(GrowingCache, { ...latent, batch: 2 ** 33 }, { tokens: 1 })).toThrow(
+      /batch/,
+    );
+  });
+
+  it('asks a class from outside', () => {
+    const Halves = { kind: 'Halves', bytesFor: (_: unknown, { tokens }: { tokens: number }) => 2 * tokens };
+    expect(predictCacheBytes(Halves, shape, { tokens: 3 })).toBe(6);
   });
 
   it('refuses what cannot be', () => {
-    expect(() => predictCacheBytes({ ...shape, heads: 1.5 }, 'static', 4)).toThrow(
+    expect(() => predictCacheBytes(StaticCache, { ...shape, heads: 1.5 }, { capacity: 4 })).toThrow(
       /heads must be a whole number/,
     );
-    for (const kind of ['ring', undefined])
-      expect(() => predictCacheBytes(shape, kind as never, 4)).toThrow(/kind must be one of growing, static/);
+    for (const kind of ['static', undefined, {}])
+      expect(() => predictCacheBytes(kind as never, shape, {})).toThrow(/kind must be a class of caches/);
     for (const tokens of [undefined, null, '4', {}])
-      expect(() => predictCacheBytes(shape, 'growing', tokens as never)).toThrow(/tokens must be whole/);
-    expect(() => predictCacheBytes(shape, 'static', 0)).toThrow(/tokens of a static cache must be a whole/);
-    expect(() => predictCacheBytes(null as never, 'static', 1)).toThrow(/shape must be an object/);
-    expect(() => predictCacheBytes(shape, 'growing', -1)).toThrow(/tokens must be whole numbers/);
-    expect(() => predictCacheBytes(shape, 'growing', [1, 2])).toThrow(
-      /one number of tokens for each batch entry/,
+      expect(() => predictCacheBytes(GrowingCache, shape, { tokens: tokens as never })).toThrow(
+        /tokens must be whole/,
+      );
+    expect(() => predictCacheBytes(StaticCache, shape, { capacity: 0 })).toThrow(
+      /StaticCache.bytesFor: capacity must be a whole/,
+    );
+    expect(() => predictCacheBytes(StaticCache, null as never, { capacity: 1 })).toThrow(
+      /shape must be an object/,
+    );
+    expect(() => predictCacheBytes(GrowingCache, shape, { tokens: -1 })).toThrow(
+      /tokens must be whole numbers/,
+    );
+    expect(() => predictCacheBytes(GrowingCache, shape, { tokens: [1, 2] })).toThrow(
+      /tokens must be one number, or one for each batch entry/,
     );
   });
 });
@@ -97,7 +124,7 @@ describe('predictCacheBytes where tensors cannot be reached', () => {
     [1, 6_291_456],
   ])('D6: 12 layers of %i key/value heads of 64 hold %i bytes for 1,024 tokens', (heads, bytes) => {
     const shape = { batch: 1, heads, keySize: 64, valueSize: 64 };
-    expect(12 * predictCacheBytes(shape, 'static', 1024)).toBe(bytes);
-    expect(12 * predictCacheBytes(shape, 'growing', 1024)).toBe(bytes);
+    expect(12 * predictCacheBytes(StaticCache, shape, { capacity: 1024 })).toBe(bytes);
+    expect(12 * predictCacheBytes(GrowingCache, shape, { tokens: 1024 })).toBe(bytes);
   });
 });

@@ -1,41 +1,53 @@
+// Bytes of caches that are not made.
 import { type CacheShape, ConfigError, ShapeError } from '@polyhead/core';
-import { checkSizes } from '@polyhead/core/layer';
-import { checkShape } from './check-rows';
-import { sum } from './row-layout';
+import { checkShape, isCount } from './rows/check-rows';
 
-export type CacheKind = 'growing' | 'static';
-
-const kinds: readonly CacheKind[] = ['growing', 'static'];
-const bytesPerNumber = 4;
+/** A class of caches that knows what its own would hold. */
+export interface CacheClass<Options> {
+  /** Its name in errors and JSON. */
+  readonly kind: string;
+  /** The `byteSize` of a cache of this shape. */
+  bytesFor(shape: CacheShape, options: Options): number;
+}
 
 /**
  * The `byteSize` of a cache, without making it: to the byte what tfjs then counts as allocated.
  *
- * @param tokens in each batch entry, one number for all or one for each; of a static cache its capacity
- * @throws ConfigError or ShapeError for sizes that cannot be, or an unknown kind
+ * @param kind the class, whose `bytesFor` is asked
+ * @param options `{ capacity }` of a `StaticCache`, `{ tokens }` of a `GrowingCache`
+ * @throws ConfigError for what is no class of caches; ConfigError, ShapeError for sizes that cannot be
+ * @example
+ * predictCacheBytes(StaticCache, attention.cacheShape(1), { capacity: 4096 });
  */
-export function predictCacheBytes(
+export function predictCacheBytes<Options>(
+  kind: CacheClass<Options>,
   shape: CacheShape,
-  kind: CacheKind,
-  tokens: number | readonly number[],
+  options: Options,
 ): number {
-  const where = 'predictCacheBytes';
-  const { batch, heads, keySize, valueSize } = checkShape(where, shape);
-  if (!kinds.includes(kind))
-    throw new ConfigError(where, `kind must be one of ${kinds.join(', ')}`, { kind });
-  const counts = typeof tokens === 'number' ? Array<number>(batch).fill(tokens) : tokens;
-  if (!Array.isArray(counts) || !counts.every((count) => Number.isInteger(count) && count >= 0)) {
+  if (typeof kind?.bytesFor === 'function') return kind.bytesFor(shape, options);
+  throw new ConfigError('predictCacheBytes', 'kind must be a class of caches, such as StaticCache', { kind });
+}
+
+/**
+ * Bytes of one token's rows in all heads of one batch entry, as floats.
+ *
+ * @throws ConfigError for sizes that cannot be
+ */
+export function rowBytes(where: string, shape: CacheShape): number {
+  const { heads, keySize, valueSize } = checkShape(where, shape);
+  return heads * (keySize + valueSize) * 4;
+}
+
+/**
+ * @param tokens of each batch entry, one number for all or one for each
+ * @returns tokens of all batch entries together
+ * @throws ConfigError, ShapeError unless they are counts
+ */
+export function checkTokens(where: string, tokens: number | readonly number[], batch: number): number {
+  const counts = Array.isArray(tokens) ? Array.from<number>(tokens) : [tokens as number];
+  if (!counts.every(isCount))
     throw new ConfigError(where, 'tokens must be whole numbers of at least 0', { tokens });
-  }
-  if (counts.length !== batch) {
-    throw new ShapeError(where, 'one number of tokens for each batch entry is needed', {
-      tokens,
-      batch,
-    });
-  }
-  const bytesPerRow = heads * (keySize + valueSize) * bytesPerNumber;
-  if (kind === 'growing') return sum(counts) * bytesPerRow;
-  const capacity = Math.max(...counts);
-  checkSizes(where, { 'tokens of a static cache': capacity });
-  return batch * capacity * bytesPerRow;
+  if (!Array.isArray(tokens)) return batch * counts[0]!;
+  if (counts.length === batch) return counts.reduce((sum, count) => sum + count, 0);
+  throw new ShapeError(where, 'tokens must be one number, or one for each batch entry', { tokens, batch });
 }

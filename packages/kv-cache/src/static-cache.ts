@@ -1,13 +1,32 @@
-import { type CacheShape, ShapeError, UnsupportedError } from '@polyhead/core';
+import {
+  type CacheShape,
+  isAttentionError,
+  type KeyValuePart,
+  ShapeError,
+  UnsupportedError,
+} from '@polyhead/core';
 import { checkSizes, normalizeOptions } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
-import { assembleRows, type KeyValueRows, type KeyValueSource } from './assemble-rows';
-import { copyRows, type RowSource, type RowTarget } from './copy-rows';
-import { emptyRows, reachesFloats } from './floats';
-import { predictCacheBytes } from './predict-cache-bytes';
+import { rowBytes } from './predict-cache-bytes';
 import { RowCache } from './row-cache';
-import { equalRoom, type RowLayout } from './row-layout';
-import { scatterRows, scattersFast } from './scatter-rows';
+import { allColumns, emptyRows, scattersFast, writesInPlace } from './rows/row-columns';
+import {
+  equalLayout,
+  gatherRows,
+  type RowLayout,
+  runsIn,
+  selectTokens,
+  type TokenRows,
+  type TokenSpans,
+  tokensOf,
+  writeRows,
+} from './rows/row-storage';
+
+/** Options of a `StaticCache`. */
+export interface StaticCacheOptions {
+  /** Tokens that each batch entry has space for. */
+  readonly capacity: number;
+}
 
 /**
  * Holds up to `capacity` tokens in each batch entry, allocated once.
@@ -17,66 +36,103 @@ import { scatterRows, scattersFast } from './scatter-rows';
  * const { output } = attention.apply({ query: token }, { mask: causal(), cache });
  */
 export class StaticCache extends RowCache {
+  /** Its name in JSON. */
+  static readonly kind = 'StaticCache';
+  /** What its constructor takes, by the names in JSON. */
+  static readonly parameters = ['shape', 'options'] as const;
+
+  /** Tokens that each batch entry has space for. */
   readonly capacity: number;
+  private readonly layout: RowLayout;
 
   /**
    * @throws ConfigError for sizes that cannot be, and for options that are not known
    * @throws UnsupportedError where memory does not suffice
    */
-  constructor(shape: CacheShape, options: { readonly capacity: number }) {
-    super('StaticCache', shape);
-    const { capacity } = normalizeOptions(this.name, 'options', options, ['capacity']) as typeof options;
-    checkSizes(this.name, { capacity });
+  constructor(shape: CacheShape, options: StaticCacheOptions) {
+    const capacity = checkCapacity('StaticCache', options);
+    super(shape, { capacity });
     this.capacity = capacity;
-    const layout = equalRoom(this.shape, capacity);
-    this.hold({ ...this.allocated(layout), layout });
+    this.layout = equalLayout(this.shape, capacity);
+    this.hold([this.allocated()]);
   }
 
-  /** How the current backend adds tokens: a row at its place, or the whole cache anew. */
+  /**
+   * The `byteSize`, however many tokens are held.
+   *
+   * @throws ConfigError for sizes that cannot be
+   */
+  static bytesFor(shape: CacheShape, options: StaticCacheOptions): number {
+    const bytes = rowBytes('StaticCache.bytesFor', shape);
+    return bytes * shape.batch * checkCapacity('StaticCache.bytesFor', options);
+  }
+
+  /** How the current backend adds tokens: rows at their places, or the whole cache anew. */
   get writes(): 'in place' | 'by copy' {
-    return reachesFloats() ? 'in place' : 'by copy';
+    return writesInPlace() ? 'in place' : 'by copy';
   }
 
-  private allocated({ rows }: RowLayout) {
-    const { keySize, valueSize } = this.shape;
-    try {
-      return tf.tidy(() => ({ key: emptyRows(rows, keySize), value: emptyRows(rows, valueSize) }));
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error; // what JavaScript throws for arrays it cannot make
-      throw new UnsupportedError(this.name, 'the cache must fit into memory', [error.message], {
-        'bytes asked': predictCacheBytes(this.shape, 'static', this.capacity),
-        capacity: this.capacity,
-      });
-    }
-  }
-
-  protected override checkRoom(counts: readonly number[]): void {
+  protected override checkSpace(counts: readonly number[]): void {
     const { capacity, lengths } = this;
     if (counts.every((count, b) => lengths[b]! + count <= capacity)) return;
     throw new ShapeError(`${this.name}.stage`, 'rows must fit into the capacity', {
       capacity,
       lengths,
-      'rows asked': counts,
+      'new rows': counts,
     });
   }
 
-  protected override extended(newRows: KeyValueSource): KeyValueRows {
-    const { lengths } = this;
-    const rows = this.rows!;
-    const write = <T>(name: 'key' | 'value', how: (source: RowSource, target: RowTarget) => T) =>
-      how({ ...newRows, data: newRows[name] }, { data: rows[name], layout: rows.layout, at: lengths });
-    if (reachesFloats()) {
-      // Slots behind the last token are free: what is written there shows only once it is committed.
-      write('key', copyRows);
-      write('value', copyRows);
-      return rows;
-    }
-    if (scattersFast())
-      return { key: write('key', scatterRows), value: write('value', scatterRows), layout: rows.layout };
-    return assembleRows(this.shape, [{ ...rows, counts: lengths }, newRows], rows.layout);
+  protected override append(rows: TokenRows): readonly KeyValuePart[] {
+    const { shape, layout, lengths } = this;
+    const [own] = this.held as [KeyValuePart];
+    // With a value size of 0 values are columns of the keys, those that the new rows have.
+    const value = shape.valueSize === 0 ? { ...rows.value, data: own.key.data } : own.value;
+    const held = { ...own, value };
+    if (!writesInPlace() && !scattersFast()) return [gatherRows(shape, [held, rows], layout)];
+    const counts = lengths.map((_, b) => tokensOf(rows, b));
+    // Rows behind the last token are free: what is written there shows only once it is committed.
+    const free = { ...held, runs: runsIn(layout, counts, lengths) };
+    const total = lengths.map((length, b) => length + counts[b]!);
+    return [{ ...held, ...writeRows(shape, rows, free), runs: runsIn(layout, total) }];
   }
 
-  protected override cropped(): KeyValueRows {
-    return this.rows!;
+  protected override select(parts: readonly KeyValuePart[], spans: TokenSpans): readonly KeyValuePart[] {
+    const selected = selectTokens(parts, spans);
+    const isInPlace = spans.every((own) => own.length === 0 || (own.length === 1 && own[0]![0] === 0));
+    return isInPlace ? selected : [gatherRows(this.shape, selected, this.layout)];
   }
+
+  private allocated(): KeyValuePart {
+    const { keySize, valueSize } = this.shape;
+    const { rows, headStride } = this.layout;
+    const [key, value] = this.inMemory(() => {
+      if (rows >= 2 ** 31) throw new RangeError('rows are counted in 32 bits');
+      return tf.tidy(() =>
+        [keySize, ...(valueSize > 0 ? [valueSize] : [])].map((size) => emptyRows(rows, size)),
+      );
+    });
+    const runs = () => new Int32Array();
+    const columns = allColumns(key!);
+    return { key: columns, value: value ? allColumns(value) : { ...columns, size: 0 }, headStride, runs };
+  }
+
+  /** @throws UnsupportedError, with the bytes that were needed, where JavaScript or the backend cannot have them */
+  private inMemory<T>(allocate: () => T): T {
+    try {
+      return allocate();
+    } catch (error) {
+      if (isAttentionError(error)) throw error;
+      const { capacity, name, shape } = this;
+      throw new UnsupportedError(name, 'the cache must fit into memory', [String(error)], {
+        'bytes needed': StaticCache.bytesFor(shape, { capacity }),
+        capacity,
+      });
+    }
+  }
+}
+
+function checkCapacity(where: string, options: StaticCacheOptions): number {
+  const { capacity } = normalizeOptions(where, 'options', options, ['capacity']) as StaticCacheOptions;
+  checkSizes(where, { capacity });
+  return capacity;
 }

@@ -59,7 +59,10 @@ export function releaseCache(name: CacheName, cache: KeyValueCache, tokens: numb
   const before = tf.memory().numBytes;
   cache.dispose();
   return {
-    predicted: predictCacheBytes(cache.shape, name, tokens),
+    predicted:
+      name === 'static'
+        ? predictCacheBytes(StaticCache, cache.shape, { capacity: tokens })
+        : predictCacheBytes(GrowingCache, cache.shape, { tokens }),
     held,
     allocated: before - tf.memory().numBytes,
   };

@@ -1,6 +1,6 @@
 // Which layers, caches and sizes are compared, and that they can be.
 import { cacheShape } from '@polyhead/inspect';
-import { predictCacheBytes } from '@polyhead/kv-cache';
+import { predictCacheBytes, StaticCache } from '@polyhead/kv-cache';
 import type { BackendName } from '../backends/backend-name';
 import { UsageError } from '../command-line/errors';
 import { formatBytes } from '../print/byte-size';
@@ -108,7 +108,9 @@ function checkMemory({ shape, variants, caches, tokens, batches }: ComparisonCas
   const heads = variants.map((variant) => keyValueHeadsOf(variant, numHeads));
   const [most, longest] = [Math.max(...batches), Math.max(...tokens)];
   const cacheBytes = heads.map((numKeyValueHeads) =>
-    predictCacheBytes(cacheShape({ ...shape.config, numKeyValueHeads }, most), 'static', longest),
+    predictCacheBytes(StaticCache, cacheShape({ ...shape.config, numKeyValueHeads }, most), {
+      capacity: longest,
+    }),
   );
   const sum = (numbers: readonly number[]) => numbers.reduce((total, n) => total + n, 0);
   // Query and output weights are shared. The backend keeps a second, packed copy of each.

@@ -1,34 +1,9 @@
-import { expectSameMemory, memoryNow, numbersOf } from '@polyhead/conformance';
-import type { StoredKeyValue } from '@polyhead/core';
+import { numbersOf } from '@polyhead/conformance';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
-import { GrowingCache, StaticCache } from './index';
-import type { RowCache } from './row-cache';
-
-const shape = { batch: 2, heads: 3, keySize: 5, valueSize: 4 };
-const kinds: [string, () => RowCache][] = [
-  ['GrowingCache', () => new GrowingCache(shape)],
-  ['StaticCache', () => new StaticCache(shape, { capacity: 8 })],
-];
-
-/** S tokens whose every number is `mark`. */
-const rows = (S: number, mark = 1) => ({
-  key: tf.fill<tf.Rank.R4>([2, 3, S, 5], mark),
-  value: tf.fill<tf.Rank.R4>([2, 3, S, 4], -mark),
-});
-
-function append(cache: RowCache, given: Parameters<RowCache['stage']>[0]): void {
-  tf.tidy(() => cache.stage(given).commit());
-}
-
-/** The first number of each token of head 1: [B][S]. */
-function marks(stored: StoredKeyValue): number[][] {
-  const { key } = tf.tidy(() => stored.materialize());
-  return stored.lengths.map((length, b) => {
-    const head = numbersOf(tf.slice(key, [b, 1, 0, 0], [1, 1, length, 1]));
-    return [...head];
-  });
-}
+import { append, kinds, marks, rows, shape } from '../fixtures/marked-rows';
+import { GrowingCache, StaticCache } from '../index';
+import type { RowCache } from '../row-cache';
 
 describe.each(kinds)('%s', (_, create) => {
   it('starts empty', () => {
@@ -156,116 +131,87 @@ describe.each(kinds)('%s', (_, create) => {
     cache.dispose();
   });
 
-  it('makes earlier stages throw once it has changed or staged again', () => {
+  it('shows no list of its own that could be changed', () => {
     const cache = create();
-    const changes: (() => void)[] = [
-      () => cache.stage(rows(1)),
-      () => cache.crop([0, 0]),
-      () => cache.reset(),
-      () => append(cache, rows(1)),
-      () => cache.seal(),
-    ];
-    for (const change of changes) {
-      const { stored, commit } = cache.stage(rows(1));
-      change();
-      expect(commit).toThrow(/the cache has changed since: stage again/);
-      expect(() => stored.materialize()).toThrow(/has changed since/);
-      expect(() => stored.parts).toThrow(/has changed since/);
-    }
-    expect(cache.lengths).toEqual([1, 1]);
-    cache.dispose();
-  });
-
-  it('commits once', () => {
-    const cache = create();
-    const { commit } = cache.stage(rows(2));
-    commit();
-    expect(commit).toThrow(/has changed since/);
-    expect(cache.lengths).toEqual([2, 2]);
-    cache.dispose();
-  });
-
-  it('keeps a stage valid while it is only read', () => {
-    const cache = create();
-    append(cache, rows(1, 1));
-    const { commit } = cache.stage(rows(1, 2));
-    expect(marks(cache.read())).toEqual([[1], [1]]);
-    commit();
-    expect(cache.lengths).toEqual([2, 2]);
-    cache.dispose();
-  });
-
-  it('takes no rows once sealed, until it is reset', () => {
-    const cache = create();
-    expect(() => cache.seal()).toThrow(/there must be rows/);
-    append(cache, rows(2));
-    cache.seal();
-    cache.seal();
-    expect(cache.sealed).toBe(true);
-    expect(() => cache.stage(rows(1))).toThrow(/stage: the cache is sealed/);
-    expect(() => cache.crop([1, 1])).toThrow(/crop: the cache is sealed/);
-    expect(marks(cache.read())[0]).toHaveLength(2);
-    cache.reset();
-    expect(cache).toMatchObject({ sealed: false, lengths: [0, 0] });
-    cache.dispose();
-  });
-
-  it('refuses a gradient', () => {
-    const cache = create();
-    append(cache, rows(1));
-    const loss = (x: tf.Tensor, use: () => unknown) => {
-      use();
-      return tf.sum(x) as tf.Scalar;
+    append(cache, { ...rows(2), positions: { each: Int32Array.of(0, 5) } });
+    const stored = cache.read();
+    const change = (list: readonly number[] | Int32Array) => {
+      (list as number[])[0] = 99;
     };
-    const x = tf.ones([1]);
-    for (const use of [() => cache.stage(rows(1)), () => cache.read()])
-      expect(() => tf.grad((y) => loss(y, use))(x)).toThrow(/a cache cannot stand in a gradient/);
+    for (const list of [cache.lengths, stored.lengths]) expect(() => change(list)).toThrow(TypeError);
+    for (const list of [cache.nextOrder, cache.nextPosition, stored.parts[0]!.runs(0)]) change(list);
+    change((stored.positions as { each: Int32Array }).each);
+    expect(() => Object.assign(cache.shape, { heads: 9 })).toThrow(TypeError);
+    expect(cache).toMatchObject({ lengths: [2, 2], nextOrder: [2, 2], nextPosition: [6, 6] });
+    expect(cache.read().positions).toEqual({ each: Int32Array.of(0, 5, 0, 5) });
+    expect(marks(cache.read())).toEqual([
+      [1, 1],
+      [1, 1],
+    ]);
     cache.dispose();
   });
 
-  it('changes nothing where rows do not fit', () => {
+  it('copies the lists that it is given', () => {
     const cache = create();
-    append(cache, rows(2));
-    const { commit } = cache.stage(rows(1));
-    expect(() => cache.stage({ ...rows(3), lengths: [3, 4] })).toThrow(/stage: lengths must not go beyond/);
-    commit();
-    expect(cache).toMatchObject({ lengths: [3, 3], nextPosition: [3, 3] });
-    cache.dispose();
-  });
-
-  it('frees all it holds, once; used later it throws', () => {
-    const given = rows(2);
-    const before = memoryNow();
-    const cache = create();
-    append(cache, given);
-    cache.dispose();
-    cache.dispose();
-    expectSameMemory(before);
-    expect(cache.byteSize).toBe(0);
-    const uses = [
-      () => cache.stage(given),
-      () => cache.read(),
-      () => cache.crop([0, 0]),
-      () => cache.reset(),
-      () => cache.seal(),
+    const [lengths, start] = [
+      [2, 1],
+      [4, 7],
     ];
-    for (const use of uses) expect(use).toThrow(/the cache must not be disposed/);
+    append(cache, { ...rows(2), lengths, positions: { start } });
+    lengths[0] = start[0] = 99;
+    expect(cache).toMatchObject({ lengths: [2, 1], nextPosition: [6, 8] });
+    cache.dispose();
+  });
+
+  it('is made again from its JSON', () => {
+    const cache = create();
+    const Kind = cache.constructor as unknown as { kind: string; parameters: readonly string[] } & (new (
+      ...parts: unknown[]
+    ) => RowCache);
+    const json = JSON.parse(JSON.stringify(cache));
+    expect(json).toMatchObject({ kind: Kind.kind, shape });
+    expect(Object.keys(json)).toEqual(['kind', ...Kind.parameters]);
+    const again = new Kind(...Kind.parameters.map((name) => json[name]));
+    expect(again.toJSON()).toEqual(json);
+    expect(again.byteSize).toBe(cache.byteSize);
+    cache.dispose();
+    again.dispose();
+  });
+
+  it('takes values that are columns of the keys where the value size is 0', () => {
+    const latent = create({ ...shape, valueSize: 0 });
+    const numbers = tf.randomNormal<tf.Rank.R4>([2, 3, 3, 5], 0, 1, 'float32', 1);
+    const [key, more] = tf.split(numbers, [2, 1], 2) as [tf.Tensor4D, tf.Tensor4D];
+    const firstTwo = (x: tf.Tensor4D) => tf.slice(x, [0, 0, 0, 0], [-1, -1, -1, 2]);
+    expect(() => append(latent, { key, value: tf.zeros([2, 3, 2, 6]) })).toThrow(
+      /values must be columns of the keys/,
+    );
+    append(latent, { key, value: tf.zeros([2, 3, 2, 2]) }); // their size is all that is read
+    append(latent, { key: more, value: tf.zeros([2, 3, 1, 2]) });
+    expect(() => append(latent, { key: more, value: tf.zeros([2, 3, 1, 3]) })).toThrow(
+      /value must fit the cache/,
+    );
+    const stored = latent.read();
+    expect(stored).toMatchObject({ keySize: 5, valueSize: 2 });
+    const [part] = stored.parts;
+    expect(part!.value).toEqual({ data: part!.key.data, first: 0, size: 2 });
+    const { key: keys, value: values } = stored.materialize();
+    expect(numbersOf(keys)).toEqual(numbersOf(numbers));
+    expect(numbersOf(values)).toEqual(numbersOf(firstTwo(numbers)));
+    expect(latent.byteSize % (3 * 5 * 4)).toBe(0); // keys only
+    latent.crop([1, 0]);
+    expect(numbersOf(tf.slice(latent.read().materialize().value, 0, 1))).toEqual(
+      numbersOf(tf.slice(firstTwo(numbers), 0, [1, 3, 1, 2])),
+    );
+    latent.dispose();
   });
 
   it('refuses sizes that cannot be', () => {
     expect(() => new GrowingCache({ ...shape, heads: 0 })).toThrow(/heads must be a whole number above 0/);
     expect(() => new StaticCache(shape, { capacity: 0 })).toThrow(/capacity must be a whole number above 0/);
-  });
-});
-
-describe('GrowingCache', () => {
-  it('refuses to keep rows whose tidy has ended', () => {
-    const cache = new GrowingCache(shape);
-    let commit = () => {};
-    tf.tidy(() => {
-      commit = cache.stage(rows(1)).commit;
-    });
-    expect(commit).toThrow(/committed inside the tidy that staged them/);
-    expect(cache.lengths).toEqual([0, 0]);
+    expect(() => create({ ...shape, valueSize: -1 })).toThrow(/valueSize must be a whole number/);
+    for (const batch of [2 ** 20 + 1, 2 ** 30, 2 ** 33]) {
+      expect(() => create({ ...shape, batch })).toThrow(/batch must be at most 1048576/);
+    }
   });
 });

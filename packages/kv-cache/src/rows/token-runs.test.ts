@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { appendRuns, cropRuns, nextPosition, runsOf, tokenPositions } from './position-runs';
+import { appendRuns, nextNumber, runsOf, selectRuns, tokenPositions } from './token-runs';
 
-describe('runs of positions', () => {
+describe('runs of numbers', () => {
   it('are read from a start, for one entry or for all', () => {
     expect(runsOf({ start: [4] }, 1, { count: 3, S: 5 })).toEqual([{ first: 4, count: 3 }]);
     expect(runsOf({ start: [4, -1] }, 1, { count: 3, S: 5 })).toEqual([{ first: -1, count: 3 }]);
@@ -37,29 +37,38 @@ describe('runs of positions', () => {
     expect(appendRuns([{ first: 3, count: 2 }], [])).toEqual([{ first: 3, count: 2 }]);
   });
 
-  it('are cropped from the end', () => {
+  it('are selected by spans of tokens', () => {
     const runs = [
       { first: 3, count: 2 },
       { first: 9, count: 4 },
     ];
-    expect(cropRuns(runs, 6)).toEqual(runs);
-    expect(cropRuns(runs, 3)).toEqual([runs[0], { first: 9, count: 1 }]);
-    expect(cropRuns(runs, 2)).toEqual([runs[0]]);
-    expect(cropRuns(runs, 0)).toEqual([]);
+    expect(selectRuns(runs, [[0, 6]])).toEqual(runs);
+    expect(selectRuns(runs, [[0, 3]])).toEqual([runs[0], { first: 9, count: 1 }]);
+    expect(selectRuns(runs, [[0, 0]])).toEqual([]);
+    const spans = [
+      [1, 3],
+      [3, 4],
+      [5, 6],
+    ] as const;
+    expect(selectRuns(runs, spans)).toEqual([
+      { first: 4, count: 1 },
+      { first: 9, count: 2 },
+      { first: 12, count: 1 },
+    ]);
   });
 
   it('go on after the last token, from 0 where there is none', () => {
-    expect(nextPosition([])).toBe(0);
-    expect(nextPosition([{ first: -2, count: 5 }])).toBe(3);
+    expect(nextNumber([])).toBe(0);
+    expect(nextNumber([{ first: -2, count: 5 }])).toBe(3);
   });
 
-  it('are a start for each entry where all are consecutive, else each number', () => {
+  it('are a start for each entry where all are consecutive, else each number, counted on behind the last', () => {
     const one = [{ first: -2, count: 3 }];
     const two = [
       { first: 1, count: 1 },
       { first: 5, count: 1 },
     ];
     expect(tokenPositions([one, []], 3)).toEqual({ start: [-2, 0] });
-    expect(tokenPositions([one, two], 3)).toEqual({ each: Int32Array.of(-2, -1, 0, 1, 5, 6) });
+    expect(tokenPositions([one, two], 4)).toEqual({ each: Int32Array.of(-2, -1, 0, 1, 1, 5, 6, 7) });
   });
 });

@@ -1,7 +1,7 @@
 import { isAttentionError } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
-import { checkLengths, checkRows, givenRows } from './check-rows';
+import { checkLengths, checkRows } from './check-rows';
 
 const shape = { batch: 2, heads: 3, keySize: 5, valueSize: 4 };
 const zeros = (...size: [number, number, number, number]) => tf.zeros<tf.Rank.R4>(size);
@@ -9,14 +9,15 @@ const zeros = (...size: [number, number, number, number]) => tf.zeros<tf.Rank.R4
 const check =
   (given: () => object = () => ({})) =>
   () =>
-    checkRows(
-      'cache.stage',
-      shape,
-      givenRows('cache.stage', { key: zeros(2, 3, 6, 5), value: zeros(2, 3, 6, 4), ...given() }),
-    );
+    checkRows('cache.stage', shape, {
+      rows: { key: zeros(2, 3, 6, 5), value: zeros(2, 3, 6, 4), ...given() },
+      valueSize: shape.valueSize,
+    }).counts;
 
 describe('checkRows', () => {
   it('gives the number of new tokens of each batch entry', () => {
+    expect(check(() => ({ lengths: null, positions: undefined, layer: null }))()).toEqual([6, 6]);
+    expect(check(() => ({ positions: { start: undefined, each: new Int32Array(6) } }))()).toEqual([6, 6]);
     expect(check()()).toEqual([6, 6]);
     expect(check(() => ({ lengths: [0, 6] }))()).toEqual([0, 6]);
     expect(check(() => ({ positions: { start: [-3] } }))()).toEqual([6, 6]);
@@ -48,21 +49,29 @@ describe('checkRows', () => {
     ['broken lengths', () => ({ lengths: [0.5, 1] }), /lengths must be whole numbers of at least 0/],
     ['too many starts', () => ({ positions: { start: [0, 0, 0] } }), /positions.start must have one number/],
     ['broken starts', () => ({ positions: { start: [0.5] } }), /positions.start must be a list of whole/],
+    [
+      'a start beyond 32 bits',
+      () => ({ positions: { start: [2 ** 40] } }),
+      /positions.start must be a list of whole numbers within 32 bits/,
+    ],
     ['a start that is no list', () => ({ positions: { start: 1 } }), /positions.start must be a list/],
     ['positions of neither kind', () => ({ positions: {} }), /positions must be \{ start: number\[\] \}/],
     ['positions that are no object', () => ({ positions: 3 }), /positions must be an object/],
     ['a list of each position', () => ({ positions: { each: [1] } }), /\{ each: Int32Array \}/],
-    [
-      'positions as floats',
-      () => ({ positions: { each: new Float32Array(6) } }),
-      /\{ each: Int32Array \}[\s\S]*positions.each +\[0, 0/,
-    ],
-    ['lengths that are no list', () => ({ lengths: 6 }), /lengths must be a list/],
+    ['positions as floats', () => ({ positions: { each: new Float32Array(6) } }), /\{ each: Int32Array \}/],
+    ...[6, 0, Number.NaN, '', false].map((lengths): [string, () => object, RegExp] => [
+      `lengths ${JSON.stringify(lengths)}`,
+      () => ({ lengths }),
+      /lengths must be a list/,
+    ]),
+    ['a hole in lengths', () => ({ lengths: Array(2).fill(1, 0, 1) }), /lengths must be whole numbers/],
+    ['positions 0', () => ({ positions: 0 }), /positions must be an object/],
+    ['a layer without a name', () => ({ layer: {} }), /layer must have a name/],
     ['rows that are not known', () => ({ keys: 1 }), /unknown +\[keys\]/],
     [
       'too few positions',
       () => ({ positions: { each: new Int32Array(5) } }),
-      /positions.each must be \[S\] or \[B, S\]/,
+      /positions.each must have one number for each token/,
     ],
   ])('names %s', (_, given, message) => {
     expect(check(given)).toThrow(message);

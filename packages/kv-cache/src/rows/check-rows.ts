@@ -1,0 +1,117 @@
+// What a cache is given is judged here.
+import { type CacheShape, ConfigError, ShapeError, type TokenPositions } from '@polyhead/core';
+import {
+  checkNumber,
+  checkSizes,
+  checkTensor,
+  checkTokenPositions,
+  normalizeOptions,
+} from '@polyhead/core/layer';
+import type * as tf from '@tensorflow/tfjs-core';
+
+/** What a layer hands to a cache. */
+export interface NewRows {
+  /** [B, Hkv, S, D] */
+  readonly key: tf.Tensor4D;
+  /** [B, Hkv, S, Dv] */
+  readonly value: tf.Tensor4D;
+  /** The tokens that count, the first ones, of each batch entry: [B]. Default: all S. */
+  readonly lengths?: readonly number[] | undefined;
+  /** Positions of the S tokens. Default: counted on from the cache's last. */
+  readonly positions?: TokenPositions | undefined;
+  /** The layer whose rows they are: a cache serves one. */
+  readonly layer?: { readonly name: string } | undefined;
+}
+
+/** New rows as they were given, and the tokens of each batch entry that count. */
+export type CheckedRows = NewRows & { readonly counts: readonly number[] };
+
+const mostEntries = 2 ** 20;
+
+/** @throws ConfigError unless all sizes are there, and nothing else */
+export function checkShape(where: string, shape: CacheShape): CacheShape {
+  const sizes = normalizeOptions(where, 'shape', shape, ['batch', 'heads', 'keySize', 'valueSize']);
+  const { batch, heads, keySize, valueSize } = sizes as CacheShape;
+  checkSizes(where, { batch, heads, keySize });
+  checkNumber(where, 'batch', batch, [(n) => n <= mostEntries, `at most ${mostEntries}`]);
+  checkNumber(where, 'valueSize', valueSize, [isCount, 'a whole number; 0: values are columns of the keys']);
+  return { batch, heads, keySize, valueSize };
+}
+
+/**
+ * @param valueSize of the rows held; undefined where any will do, since they are columns of the keys
+ * @throws ShapeError or ConfigError, naming the argument
+ */
+export function checkRows(
+  where: string,
+  { batch, heads, keySize }: CacheShape,
+  { rows, valueSize }: { readonly rows: NewRows; readonly valueSize: number | undefined },
+): CheckedRows {
+  const known = ['key', 'value', 'lengths', 'positions', 'layer'] as const;
+  const options = normalizeOptions(where, 'rows', rows, known) as NewRows;
+  const { key, value, lengths, layer } = options;
+  checkHeads(where, { key }, [batch, heads, keySize]);
+  checkHeads(where, { value }, [batch, heads, valueSize]);
+  const S = key.shape[2];
+  if (value.shape[2] !== S) throw new ShapeError(where, 'value must have the length of key', { key, value });
+  const positions = givenPositions(where, options.positions, [batch, S]);
+  if (layer !== undefined && typeof layer.name !== 'string') {
+    throw new ConfigError(where, 'layer must have a name', { layer });
+  }
+  const all = Array<number>(batch).fill(S);
+  const counts = lengths === undefined ? all : checkLengths(where, lengths, all);
+  return { ...options, positions, counts };
+}
+
+function givenPositions(
+  where: string,
+  positions: TokenPositions | undefined,
+  size: readonly [batch: number, tokens: number],
+): TokenPositions | undefined {
+  if (positions === undefined) return undefined;
+  const known = ['start', 'each'] as (keyof TokenPositions)[];
+  const given = normalizeOptions(where, 'positions', positions, known) as TokenPositions;
+  checkTokenPositions(where, 'positions', given, size);
+  return given;
+}
+
+/**
+ * @returns a copy
+ * @throws ShapeError or ConfigError unless there is one for each batch entry, from 0 to `most`
+ */
+export function checkLengths(
+  where: string,
+  lengths: readonly number[],
+  most: readonly number[],
+): readonly number[] {
+  if (!Array.isArray(lengths)) throw new ConfigError(where, 'lengths must be a list of numbers', { lengths });
+  if (lengths.length !== most.length) {
+    throw new ShapeError(where, 'lengths must have one number for each batch entry', {
+      lengths,
+      batch: most.length,
+    });
+  }
+  const all = Array.from<number>(lengths); // a hole becomes undefined, which is no number
+  if (!all.every(isCount)) {
+    throw new ConfigError(where, 'lengths must be whole numbers of at least 0', { lengths });
+  }
+  if (all.every((length, b) => length <= most[b]!)) return all;
+  throw new ShapeError(where, 'lengths must not go beyond the tokens there are', { lengths, tokens: most });
+}
+
+function checkHeads(
+  where: string,
+  named: Readonly<Record<string, tf.Tensor4D>>,
+  [batch, heads, size]: readonly [number, number, number | undefined],
+): void {
+  const [[name, tensor]] = Object.entries(named) as [[string, tf.Tensor4D]];
+  checkTensor(where, name, tensor, ['[B, Hkv, S, D]']);
+  const [B, H, , D] = tensor.shape as [number, number, number, number];
+  if (B === batch && H === heads && (size === undefined || D === size)) return;
+  const rule = `${name} must fit the cache: [${batch}, ${heads}, S, ${size ?? 'any'}]`;
+  throw new ShapeError(where, rule, { [name]: tensor });
+}
+
+export function isCount(x: unknown): boolean {
+  return Number.isInteger(x) && (x as number) >= 0;
+}

@@ -1,0 +1,246 @@
+// What all caches of rows have in common.
+import {
+  type CacheShape,
+  ConfigError,
+  type KeyValueCache,
+  type KeyValuePart,
+  type Mask,
+  type Span,
+  type StoredKeyValue,
+} from '@polyhead/core';
+import * as tf from '@tensorflow/tfjs-core';
+import { CacheLife } from './cache-life';
+import { checkLengths, checkRows, checkShape, type NewRows } from './check-rows';
+import {
+  packRows,
+  rowsOfHeads,
+  selectTokens,
+  type TokenRows,
+  type TokenSpans,
+  tensorsOf,
+  valuesInKeys,
+} from './row-storage';
+import { appendTokens, noTokens, selectFrom, storedRows, type Tokens, tokensAt } from './stored-rows';
+import { nextNumber } from './token-runs';
+
+/**
+ * A cache of rows of keys and values. It knows what may be done when, and what is known of the tokens. A subclass says how
+ * rows are kept, by overriding `checkSpace`, `append`, `select`, `retained`, `mask` or `valueColumn`: what it leaves is
+ * as in a `GrowingCache`. Its `static readonly kind` is its name in errors and JSON.
+ */
+export abstract class RowCache implements KeyValueCache {
+  /** Sizes of the rows, frozen. */
+  readonly shape: CacheShape;
+  /** The `kind` of the class, for errors. */
+  protected readonly name: string;
+  /** What is held: parts in token order, whose tensors outlive any tidy. */
+  protected held: readonly KeyValuePart[] = [];
+  private readonly life: CacheLife;
+  private tokens: Tokens;
+
+  /**
+   * @param options what `toJSON` writes beside the shape
+   * @throws ConfigError for sizes that cannot be
+   */
+  protected constructor(
+    shape: CacheShape,
+    private readonly options: object = {},
+  ) {
+    this.name = (new.target as unknown as { readonly kind?: string }).kind ?? 'RowCache';
+    this.shape = Object.freeze(checkShape(this.name, shape));
+    this.life = new CacheLife(this.name);
+    this.tokens = noTokens(this.shape.batch);
+  }
+
+  /**
+   * @param counts new tokens of each batch entry: [B]
+   * @throws ShapeError where there is no space for so many tokens more
+   */
+  protected checkSpace(_counts: readonly number[]): void {}
+
+  /**
+   * The rows held, and the new ones behind them in each batch entry. What `held` shows must not change: the new rows may
+   * never be kept. Tensors made here live as long as the tidy around the call, or are kept.
+   *
+   * @param rows the new ones, in the layer's own tensors
+   */
+  protected append(rows: TokenRows): readonly KeyValuePart[] {
+    return packRows(this.shape, [...this.held, rows]);
+  }
+
+  /** The rows of those tokens of `parts` that are inside the spans. */
+  protected select(parts: readonly KeyValuePart[], spans: TokenSpans): readonly KeyValuePart[] {
+    return packRows(this.shape, selectTokens(parts, spans));
+  }
+
+  /** Spans of those of an entry's `length` tokens that stay once new ones are kept, sorted and disjoint. */
+  protected retained(length: number): readonly Span[] {
+    return [[0, length]];
+  }
+
+  /** One object for all calls, so that its plan is remembered. */
+  protected get mask(): Mask | undefined {
+    return undefined;
+  }
+
+  /** The column of a row of keys where its value begins. */
+  protected get valueColumn(): number {
+    return 0;
+  }
+
+  /** Tokens held, of each batch entry, frozen: [B]. */
+  get lengths(): readonly number[] {
+    return this.tokens.lengths;
+  }
+
+  /** Token order of the next token of each batch entry: [B]. */
+  get nextOrder(): readonly number[] {
+    return this.tokens.orders.map(nextNumber);
+  }
+
+  /** Position of the next token of each batch entry, where none is given: [B]. */
+  get nextPosition(): readonly number[] {
+    return this.tokens.positions.map(nextNumber);
+  }
+
+  /** Bytes held, as `tf.memory()` counts them. */
+  get byteSize(): number {
+    const bytes = [...tensorsOf(this.held)].map(({ size, dtype }) => size * tf.util.bytesPerElement(dtype));
+    return bytes.reduce((sum, n) => sum + n, 0);
+  }
+
+  /** True from `seal` to `reset`. */
+  get sealed(): boolean {
+    return this.life.sealed;
+  }
+
+  /**
+   * Nothing can be added or cropped any more, until `reset`.
+   *
+   * @throws ConfigError where the cache is empty
+   */
+  seal(): void {
+    this.life.checkAlive('seal');
+    if (this.isEmpty) throw new ConfigError(`${this.name}.seal`, 'there must be rows to seal');
+    this.life.seal();
+  }
+
+  /**
+   * New rows beside the old. Without `commit` nothing has happened; call it inside the tidy that staged them.
+   *
+   * @param rows key [B, Hkv, S, D] and value [B, Hkv, S, Dv]; of a right-padded chunk the first `lengths[b]` tokens
+   *   count; positions are counted on from `nextPosition` unless they are given; the `layer` whose rows are committed
+   *   first is the only one until `reset`
+   * @returns what a kernel reads, until the cache changes or stages again
+   * @throws ShapeError, ConfigError, UnsupportedError; then nothing has changed
+   */
+  stage(rows: NewRows): { readonly stored: StoredKeyValue; commit(): void } {
+    const { life, shape, mask } = this;
+    life.checkOpen('stage');
+    life.checkUntaped('stage');
+    const { layer, newRows, newTokens } = this.checked(rows);
+    life.checkLayer('stage', layer);
+    this.checkSpace(newTokens.lengths);
+    life.change(); // rows staged earlier may be written over
+    const parts = this.append(newRows);
+    const tokens = appendTokens(this.tokens, newTokens);
+    const checks = [life.whileUnchanged('stage'), life.insideThisTidy()] as const;
+    return {
+      stored: storedRows(shape, tokens, { parts, mask, check: checks[0] }),
+      commit: () => {
+        for (const check of checks) check();
+        this.keep(
+          parts,
+          tokens,
+          tokens.lengths.map((length) => this.retained(length)),
+        );
+        life.bindTo(layer);
+      },
+    };
+  }
+
+  /**
+   * @returns what a kernel reads, until the cache changes or stages
+   * @throws ConfigError, UnsupportedError
+   */
+  read(): StoredKeyValue {
+    this.life.checkAlive('read');
+    this.life.checkUntaped('read');
+    const { held: parts, mask } = this;
+    return storedRows(this.shape, this.tokens, { parts, mask, check: this.life.whileUnchanged('read') });
+  }
+
+  /**
+   * Forgets all but the first `lengths[b]` tokens of each batch entry.
+   *
+   * @throws ShapeError, ConfigError; then nothing has changed
+   */
+  crop(lengths: readonly number[]): void {
+    this.life.checkOpen('crop');
+    const kept = checkLengths(`${this.name}.crop`, lengths, this.lengths);
+    this.keep(
+      this.held,
+      this.tokens,
+      kept.map((length) => [[0, length]]),
+    );
+  }
+
+  /** Forgets all tokens, that the cache was sealed, and whose it was. */
+  reset(): void {
+    this.life.checkAlive('reset');
+    this.keep(
+      this.held,
+      this.tokens,
+      this.lengths.map(() => []),
+    );
+    this.life.reset();
+  }
+
+  /** Frees all memory. A second time does nothing; any later use throws. */
+  dispose(): void {
+    if (this.life.disposed) return;
+    this.hold([]);
+    this.tokens = noTokens(this.shape.batch);
+    this.life.dispose();
+  }
+
+  /** What makes such a cache again, without its rows. */
+  toJSON(): { readonly kind: string; readonly shape: CacheShape; readonly options: object } {
+    return { kind: this.name, shape: this.shape, options: this.options };
+  }
+
+  /** Keeps the tensors of these parts, and disposes those held before that are not among them. */
+  protected hold(parts: readonly KeyValuePart[]): void {
+    const [before, after] = [tensorsOf(this.held), tensorsOf(parts)];
+    for (const tensor of after) if (!before.has(tensor)) tf.keep(tensor);
+    for (const tensor of before) if (!after.has(tensor)) tensor.dispose();
+    this.held = parts;
+  }
+
+  private get isEmpty(): boolean {
+    return this.lengths.every((length) => length === 0);
+  }
+
+  private checked(rows: NewRows) {
+    const { shape, held, valueColumn } = this;
+    const where = `${this.name}.stage`;
+    const valueSize = shape.valueSize || (this.isEmpty ? undefined : held[0]!.value.size);
+    const checked = checkRows(where, shape, { rows, valueSize });
+    const { key, value, counts, layer, positions = { start: this.nextPosition } } = checked;
+    const heads = rowsOfHeads(key, value, counts);
+    const newRows = shape.valueSize > 0 ? heads : valuesInKeys(where, heads, valueColumn);
+    const newTokens = tokensAt(counts, { order: { start: this.nextOrder }, positions, S: key.shape[2] });
+    return { layer, newRows, newTokens };
+  }
+
+  /** Holds those tokens of the parts that are inside the spans. */
+  private keep(parts: readonly KeyValuePart[], tokens: Tokens, spans: TokenSpans): void {
+    const kept = selectFrom(tokens, spans);
+    const isAll = kept.lengths.every((length, b) => length === tokens.lengths[b]);
+    this.hold(isAll ? parts : this.select(parts, spans));
+    const held = tensorsOf(this.held);
+    for (const tensor of tensorsOf(parts)) if (!held.has(tensor) && !tensor.isDisposed) tensor.dispose();
+    this.tokens = kept;
+    this.life.change();
+  }
+}
