@@ -1,7 +1,13 @@
 // Rows of one tensor copied into another, by what the backend allows: numbers written where they lie, a scatter
 // operation, or slices that are joined. The only place that changes the numbers of a tensor.
 import { type CacheShape, type KeyValuePart, type RowMatrix, UnsupportedError } from '@polyhead/core';
-import { backendTraits, emptyOnHeap, hasSynchronousRead, hasWasmHeap, viewsOnHeap } from '@polyhead/core/kernel';
+import {
+  backendTraits,
+  emptyOnHeap,
+  hasSynchronousRead,
+  hasWasmHeap,
+  viewsOnHeap,
+} from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
 
 /** Some columns of a tensor whose last axis is a row. */
