@@ -24,13 +24,10 @@ export function checkSoftcap(where: string, softcap: number): void {
   checkNumber(where, 'softcap', softcap, [holds, 'above 0 in float32, or 0 to switch it off']);
 }
 
-/** @throws ConfigError unless each is a whole number above 0, and below 2^30: no tensor could be larger */
+/** @throws ConfigError unless each is a whole number above 0 */
 export function checkSizes(where: string, sizes: Readonly<Record<string, number>>): void {
   for (const [name, size] of Object.entries(sizes)) {
-    checkNumber(where, name, size, [
-      (n) => Number.isInteger(n) && n > 0 && n < 2 ** 30,
-      'a whole number above 0 and below 2^30',
-    ]);
+    checkNumber(where, name, size, [(n) => Number.isInteger(n) && n > 0, 'a whole number above 0']);
   }
 }
 
