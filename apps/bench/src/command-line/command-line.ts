@@ -4,16 +4,12 @@ import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
 import { type BackendName, backendNames } from '../backends/backend-name';
-import {
-  batchSizes,
-  type ComparisonChoice,
-  cacheNames,
-  shapeNames,
-  tokenRange,
-  variantNames,
-} from '../compare/names';
+import { caches } from '../compare/caches';
+import { batchSizes, type ComparisonChoice, tokenRange } from '../compare/cases';
+import { shapes } from '../compare/shapes';
+import { variants } from '../compare/variants';
 import { planCommand } from '../plan/command';
-import { type PositionName, positionNames } from '../positions/names';
+import { methods } from '../positions/methods';
 import { UsageError, WrongResultError } from './errors';
 import { listOf, oneOf, wholeNumber } from './option-values';
 import type { Outlet } from './outlet';
@@ -40,7 +36,7 @@ interface BenchFlags extends ComparisonChoice {
   readonly backend?: BackendName;
   readonly quick?: boolean;
   readonly json?: string;
-  readonly position?: readonly PositionName[];
+  readonly position?: readonly string[];
 }
 
 interface GateFlags {
@@ -61,7 +57,7 @@ interface AttentionFlags {
   readonly layer: string;
 }
 
-// The jobs are imported when they run: help and mistakes answer before TensorFlow.js is loaded.
+// The jobs are imported when they run.
 function createProgram(outlet: Outlet): Command {
   const program: Command = new Command('bench')
     .description('Attention of a published model reproduced, drawn and timed; variants and caches compared.')
@@ -106,15 +102,17 @@ async function runJob(flags: BenchFlags, outlet: Outlet): Promise<void> {
 function addChoices(program: Command): void {
   const choice = <T>(flags: string, description: string, parse: (text: string) => T) =>
     program.addOption(new Option(flags, description).argParser(listOf(parse)));
+  const among = (list: readonly { readonly name: string }[]) => list.map(({ name }) => name);
   program.optionsGroup('Compare only, and only these (several with commas between them):');
-  choice('--variant <names>', `${variantNames.join(', ')}; multi-head is always there`, oneOf(variantNames));
-  choice('--cache <names>', cacheNames.join(', '), oneOf(cacheNames));
-  choice('--shape <names>', shapeNames.join(', '), oneOf(shapeNames));
+  const names = among(variants);
+  choice('--variant <names>', `${names.join(', ')}; ${names[0]} is always there`, oneOf(names));
+  choice('--cache <names>', among(caches).join(', '), oneOf(among(caches)));
+  choice('--shape <names>', among(shapes).join(', '), oneOf(among(shapes)));
   const { from, to } = tokenRange;
   choice('--tokens <numbers>', `in the cache, ${from} to ${to}`, wholeNumber(from, to));
   choice('--batch <numbers>', batchSizes.join(', '), oneOf(batchSizes));
   program.optionsGroup('Compare position methods with none, and nothing else:');
-  choice('--position <names>', positionNames.join(', '), oneOf(positionNames));
+  choice('--position <names>', among(methods).join(', '), oneOf(among(methods)));
 }
 
 function addAttention(program: Command, outlet: Outlet): void {

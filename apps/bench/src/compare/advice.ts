@@ -3,13 +3,13 @@ import { formatBytes } from '../print/byte-size';
 import { count, threeDigits } from '../print/format-number';
 import type { ModelStudy } from '../reproduce/model-study';
 import type { CachedTiming } from './cached-speed';
-import { comparisonShapes } from './shapes';
+import { shapes } from './shapes';
 
 /**
- * Of the last shape and the longest context: the first variant after multi-head, in the last cache, one sequence where
+ * Of the last shape and the longest context: the first variant with fewer key/value heads than the first, in the last cache, one sequence where
  * that was measured. The published model tells of groups of the same size, or of its largest.
  *
- * @returns undefined where only multi-head attention was measured
+ * @returns undefined where none has fewer
  */
 export function advice(timings: readonly CachedTiming[], study: ModelStudy): string | undefined {
   const decode = timings.filter(({ phase, shape }) => phase === 'decode' && shape === timings.at(-1)!.shape);
@@ -19,16 +19,18 @@ export function advice(timings: readonly CachedTiming[], study: ModelStudy): str
   ];
   const { cache } = decode.at(-1)!;
   const ofContext = decode.filter((t) => t.tokens === longest && t.batch === batch && t.cache === cache);
-  const [full, fewer] = ofContext;
+  const [full] = ofContext;
+  const fewer = ofContext.find(({ keyValueHeads }) => keyValueHeads < full!.keyValueHeads);
   if (!full || !fewer) return undefined;
   const [most, least] = [full.bytes.allocated, fewer.bytes.allocated];
   const groups = full.keyValueHeads / fewer.keyValueHeads;
   const { similarity, pooled } = similarityOf(study, groups);
+  const { title } = shapes.find(({ name }) => name === fewer.shape)!;
   return (
     `For ${count(longest)} tokens of context, ${fewer.variant} saves ${formatBytes(most - least)} of ` +
-    `${formatBytes(most)} a layer and decodes ${threeDigits(fewer.speedUp)} × as fast as multi-head ` +
+    `${formatBytes(most)} a layer and decodes ${threeDigits(fewer.speedUp)} × as fast as ${full.variant} ` +
     `(${fewer.keyValueHeads} instead of ${full.keyValueHeads} key/value heads; ` +
-    `${comparisonShapes[fewer.shape].title}, ${cache} cache, batch ${batch}); ` +
+    `${title}, ${cache} cache, batch ${batch}); ` +
     `pooled ${pooled} without training, the published model's layers keep a cosine similarity of ` +
     `${similarity.toFixed(2)}.`
   );

@@ -1,22 +1,23 @@
+import type { Attention } from '@polyhead/core';
 import { GroupedQueryAttention } from '@polyhead/grouped-query';
 import { MultiHeadAttention } from '@polyhead/multi-head';
 import * as tf from '@tensorflow/tfjs-core';
 import { expect, it } from 'vitest';
-import { type ProjectedLayer, sampleLayer } from '../oracle/sampled-layer';
+import { sampleLayer } from '../oracle/sampled-layer';
 import { type ComparedLayer, timeCached } from './cached-speed';
-import type { VariantName } from './names';
+import { caches } from './caches';
 
 const config = { embedDim: 24, numHeads: 4, seed: 1 };
-const compared = (variant: VariantName, attention: ProjectedLayer): ComparedLayer => ({
-  shape: 'gpt-2',
-  variant,
+const compared = (name: string, attention: Attention): ComparedLayer => ({
+  shape: { name: 'gpt-2', config },
+  variant: { name },
   attention,
   sampled: sampleLayer(attention, { heads: [0, 3], columns: [0, 5, 23] }),
 });
 const multiHead = () => compared('multi-head', new MultiHeadAttention(config));
 const multiQuery = () =>
   compared('multi-query', new GroupedQueryAttention({ ...config, numKeyValueHeads: 1 }));
-const run = { caches: ['growing', 'static'] as const, batch: 3, tokens: 32, samples: 4 };
+const run = { caches, batch: 3, tokens: 32, samples: 4 };
 
 it.each(['prefill', 'decode'] as const)('times %s, checked, and leaves nothing behind', async (phase) => {
   const layers = [multiHead(), multiQuery()];

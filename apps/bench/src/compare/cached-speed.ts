@@ -1,34 +1,34 @@
-// How long prefill and a step of decoding take with a cache, each variant compared with multi-head attention.
-import { causal, type KeyValueCache } from '@polyhead/core';
-import { StaticCache } from '@polyhead/kv-cache';
+// How long prefill and a step of decoding take with a cache, each variant compared with the first.
+import { type Attention, causal, type KeyValueCache } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import { type Spread, spreadOf } from '../measure/quantile';
 import { takeTurns } from '../measure/take-turns';
 import { timeOutput } from '../measure/time-output';
 import { checkLayer } from '../oracle/layer-check';
-import type { ProjectedLayer, SampledLayer } from '../oracle/sampled-layer';
+import type { SampledLayer } from '../oracle/sampled-layer';
 import {
   type BytesOfCache,
   type CachedRows,
+  type ComparedCache,
   cachedRows,
   checkBytes,
-  createCache,
   releaseCache,
 } from './caches';
-import type { CacheName, ShapeName, VariantName } from './names';
+import type { ComparisonShape } from './shapes';
+import type { ComparedVariant } from './variants';
 
-/** A layer that is compared; the first is multi-head attention. */
+/** A layer that is compared. */
 export interface ComparedLayer {
-  readonly shape: ShapeName;
-  readonly variant: VariantName;
-  readonly attention: ProjectedLayer;
+  readonly shape: Pick<ComparisonShape, 'name' | 'config'>;
+  readonly variant: Pick<ComparedVariant, 'name'>;
+  readonly attention: Attention;
   readonly sampled: SampledLayer;
 }
 
 export interface CachedRun {
   /** Tokens that a call adds, to each batch entry: a prompt at once, or one behind those that are there. */
   readonly phase: 'prefill' | 'decode';
-  readonly caches: readonly CacheName[];
+  readonly caches: readonly ComparedCache[];
   readonly batch: number;
   /** In the cache after the last call, in each batch entry. */
   readonly tokens: number;
@@ -38,19 +38,19 @@ export interface CachedRun {
 /** Times in milliseconds. */
 export interface CachedTiming extends Spread {
   readonly phase: CachedRun['phase'];
-  readonly shape: ShapeName;
-  readonly variant: VariantName;
+  readonly shape: string;
+  readonly variant: string;
   readonly keyValueHeads: number;
-  readonly cache: CacheName;
+  readonly cache: string;
   readonly batch: number;
   readonly tokens: number;
   /** Of the cache with all its tokens. The three agree. */
   readonly bytes: BytesOfCache;
-  /** How the backend adds a token to the cache. */
-  readonly writes: 'in place' | 'by copy';
+  /** How the cache adds a token on the current backend, in words. */
+  readonly writes: string;
   /** Of all batch entries together. */
   readonly tokensPerSecond: number;
-  /** How many times as fast as multi-head attention with the same cache in the same run. */
+  /** How many times as fast as the first layer with the same cache in the same run. */
   readonly speedUp: number;
   /** Largest difference to the layer in doubles, as a share of its largest number. */
   readonly error: number;
@@ -62,14 +62,14 @@ const untimed = 2;
 
 interface Runner {
   readonly layer: ComparedLayer;
-  readonly cache: CacheName;
+  readonly cache: ComparedCache;
   readonly storage: KeyValueCache;
   readonly cached?: CachedRows;
   readonly what: string;
 }
 
 /**
- * @param layers of one shape; their weights stay
+ * @param layers of one shape; their weights stay. The first is what the others are compared with
  * @throws WrongResultError where numbers or bytes are wrong: those are not timed
  */
 export async function timeCached(
@@ -79,7 +79,7 @@ export async function timeCached(
 ): Promise<CachedTiming[]> {
   const { batch, phase, tokens, samples } = run;
   const newTokens = phase === 'prefill' ? tokens : 1;
-  const E = layers[0]!.attention.config.embedDim;
+  const E = layers[0]!.shape.config.embedDim;
   const query = tf.randomNormal<tf.Rank.R3>([batch, newTokens, E], 0, 1, 'float32', tokens);
   const runners = layers.flatMap((layer) => createRunners(layer, run));
   try {
@@ -105,8 +105,8 @@ function createRunners(layer: ComparedLayer, { phase, caches, batch, tokens, sam
   const shape = layer.attention.cacheShape(batch);
   const cached = phase === 'decode' ? cachedRows(shape, tokens - untimed - samples) : undefined;
   return caches.map((cache) => {
-    const what = `${phase} of ${layer.shape}, ${layer.variant}, ${cache} cache, batch ${batch}, ${tokens} tokens`;
-    const storage = createCache(cache, shape, tokens);
+    const what = `${phase} of ${layer.shape.name}, ${layer.variant.name}, ${cache.name} cache, batch ${batch}, ${tokens} tokens`;
+    const storage = cache.create(shape, tokens);
     cached?.appendTo(storage);
     return { layer, cache, storage, what, ...(cached && { cached }) };
   });
@@ -122,19 +122,20 @@ function checkRunner({ layer, storage, what, cached }: Runner, query: tf.Tensor3
 
 function summarize({ layer, cache, storage, what }: Runner, run: CachedRun, times: readonly number[]) {
   const { phase, batch, tokens } = run;
+  const writes = cache.writes(storage);
   const bytes = releaseCache(cache, storage, tokens);
   checkBytes(what, bytes);
   const spread = spreadOf(times);
   return {
     phase,
-    shape: layer.shape,
-    variant: layer.variant,
+    shape: layer.shape.name,
+    variant: layer.variant.name,
     keyValueHeads: storage.shape.heads,
-    cache,
+    cache: cache.name,
     batch,
     tokens,
     bytes,
-    writes: storage instanceof StaticCache ? storage.writes : ('by copy' as const),
+    writes,
     ...spread,
     tokensPerSecond: (1000 * batch * (phase === 'prefill' ? tokens : 1)) / spread.median,
   };
@@ -143,5 +144,5 @@ function summarize({ layer, cache, storage, what }: Runner, run: CachedRun, time
 type Measured = Omit<CachedTiming, 'speedUp'>;
 
 function baselineOf({ cache }: Measured, timed: readonly Measured[]): Measured {
-  return timed.find((timing) => timing.variant === 'multi-head' && timing.cache === cache)!;
+  return timed.find((timing) => timing.cache === cache)!;
 }

@@ -1,15 +1,35 @@
-// The caches that are compared, what they hold from the start, and that they take the bytes they are said to.
+// The caches that are compared, what they hold from the start, and that they take the bytes they are said to. An entry of
+// the list is all that a cache needs to stand in every table.
 import type { CacheShape, KeyValueCache } from '@polyhead/core';
-import { GrowingCache, predictCacheBytes, StaticCache } from '@polyhead/kv-cache';
+import { GrowingCache, StaticCache } from '@polyhead/kv-cache';
 import * as tf from '@tensorflow/tfjs-core';
 import { WrongResultError } from '../command-line/errors';
 import { noise } from '../measure/noise';
-import type { CacheName } from './names';
 
-/** @param capacity of a static cache, in each batch entry */
-export function createCache(name: CacheName, shape: CacheShape, capacity: number): KeyValueCache {
-  return name === 'static' ? new StaticCache(shape, { capacity }) : new GrowingCache(shape);
+export interface ComparedCache {
+  readonly name: string;
+  /** @param capacity the most tokens that it will hold, in each batch entry */
+  create(shape: CacheShape, capacity: number): KeyValueCache;
+  /** Of a cache that holds so many tokens in each batch entry, all that it can. */
+  predictBytes(shape: CacheShape, tokens: number): number;
+  /** How a row is added, in words, on the current backend. */
+  writes(cache: KeyValueCache): string;
 }
+
+export const caches: readonly ComparedCache[] = [
+  {
+    name: 'growing',
+    create: (shape) => new GrowingCache(shape),
+    predictBytes: (shape, tokens) => GrowingCache.bytesFor(shape, { tokens }),
+    writes: () => 'all rows copied at each call',
+  },
+  {
+    name: 'static',
+    create: (shape, capacity) => new StaticCache(shape, { capacity }),
+    predictBytes: (shape, tokens) => StaticCache.bytesFor(shape, { capacity: tokens }),
+    writes: (cache) => `rows written ${(cache as StaticCache).writes}`,
+  },
+];
 
 /** Keys and values of tokens, made up: projecting a long prompt would take longer than what is timed. */
 export interface CachedRows {
@@ -53,16 +73,13 @@ export function checkBytes(what: string, bytes: BytesOfCache): void {
   );
 }
 
-/** The bytes of a cache that holds `tokens` in each batch entry, which is all that a static one can. Disposes it. */
-export function releaseCache(name: CacheName, cache: KeyValueCache, tokens: number): BytesOfCache {
+/** The bytes of a cache that holds `tokens` in each batch entry, all that it can. Disposes it. */
+export function releaseCache(kind: ComparedCache, cache: KeyValueCache, tokens: number): BytesOfCache {
   const held = cache.byteSize;
   const before = tf.memory().numBytes;
   cache.dispose();
   return {
-    predicted:
-      name === 'static'
-        ? predictCacheBytes(StaticCache, cache.shape, { capacity: tokens })
-        : predictCacheBytes(GrowingCache, cache.shape, { tokens }),
+    predicted: kind.predictBytes(cache.shape, tokens),
     held,
     allocated: before - tf.memory().numBytes,
   };

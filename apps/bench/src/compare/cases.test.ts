@@ -1,10 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { comparisonCases } from './cases';
+import { type ComparisonChoice, comparisonCases } from './cases';
+
+const named = (...args: Parameters<typeof comparisonCases>) =>
+  comparisonCases(...args).map(({ variants, leftOut, caches, ...rest }) => {
+    const names = (list: readonly { readonly name: string }[]) => list.map(({ name }) => name);
+    return { ...rest, variants: names(variants), leftOut: names(leftOut), caches: names(caches) };
+  });
 
 const onWasm = { backend: 'wasm', quick: false } as const;
 
 it('compares every variant whose heads divide those of the shape', () => {
-  const [small, large] = comparisonCases({}, onWasm);
+  const [small, large] = named({}, onWasm);
   expect(small).toMatchObject({
     variants: ['multi-head', 'grouped-6', 'grouped-4', 'multi-query'],
     leftOut: ['grouped-8'],
@@ -18,8 +24,8 @@ it('compares every variant whose heads divide those of the shape', () => {
 });
 
 it('takes what is chosen, and multi-head as its measure', () => {
-  const choice = { variant: ['grouped-8'], cache: ['static'], tokens: [512], batch: [4] } as const;
-  const cases = comparisonCases(choice, { backend: 'wasm', quick: true });
+  const choice: ComparisonChoice = { variant: ['grouped-8'], cache: ['static'], tokens: [512], batch: [4] };
+  const cases = named(choice, { backend: 'wasm', quick: true });
   expect(cases).toHaveLength(1); // 12 heads do not divide by 8
   expect(cases[0]).toMatchObject({
     shape: { name: 'llama-2-7b' },

@@ -1,28 +1,33 @@
 // Which layers, caches and sizes are compared, and that they can be.
-import { cacheShape } from '@polyhead/inspect';
-import { predictCacheBytes, StaticCache } from '@polyhead/kv-cache';
 import type { BackendName } from '../backends/backend-name';
 import { UsageError } from '../command-line/errors';
 import { formatBytes } from '../print/byte-size';
-import {
-  batchSizes,
-  type CacheName,
-  type ComparisonChoice,
-  cacheNames,
-  type ShapeName,
-  shapeNames,
-  type VariantName,
-  variantNames,
-} from './names';
-import { type ComparisonShape, comparisonShapes, keyValueHeadsOf } from './shapes';
+import { type ComparedCache, caches } from './caches';
+import { type ComparisonShape, shapes } from './shapes';
+import { type ComparedVariant, variants } from './variants';
+
+export const batchSizes: readonly number[] = [1, 4];
+
+/** Of a cache: the prompt and the steps of a measurement must fit, and so must the cache on the heap. */
+export const tokenRange = { from: 32, to: 4096 } as const;
+
+/** Which cases are compared, by names. What is left out is chosen by default. */
+export interface ComparisonChoice {
+  readonly variant?: readonly string[];
+  readonly cache?: readonly string[];
+  readonly shape?: readonly string[];
+  readonly tokens?: readonly number[];
+  readonly batch?: readonly number[];
+}
 
 /** The cases of one shape: all variants with all caches, for every number of tokens and every batch. */
 export interface ComparisonCases {
   readonly shape: ComparisonShape;
-  readonly variants: readonly VariantName[];
-  /** Of those chosen, the ones whose heads do not divide the shape's. */
-  readonly leftOut: readonly VariantName[];
-  readonly caches: readonly CacheName[];
+  /** The first is what the others are compared with. */
+  readonly variants: readonly ComparedVariant[];
+  /** Of those chosen, the ones that do not fit the shape. */
+  readonly leftOut: readonly ComparedVariant[];
+  readonly caches: readonly ComparedCache[];
   readonly tokens: readonly number[];
   readonly batches: readonly number[];
   /** Runs that are timed. */
@@ -31,18 +36,30 @@ export interface ComparisonCases {
 
 /** The heap of the wasm backend ends at 4 GiB, and allocations leave gaps. */
 const mostBytes = 3 * 2 ** 30;
+const floatBytes = 4;
 
 interface Circumstances {
   readonly backend: BackendName;
   readonly quick: boolean;
+  /** Tests add to them. */
+  readonly registries?: Registries;
+}
+
+interface Registries {
+  readonly variants: readonly ComparedVariant[];
+  readonly caches: readonly ComparedCache[];
+  readonly shapes: readonly ComparisonShape[];
 }
 
 /** @throws UsageError where nothing is left to compare, or memory does not hold it */
 export function comparisonCases(choice: ComparisonChoice, circumstances: Circumstances): ComparisonCases[] {
-  const shapes = choice.shape ?? defaultShapes(choice, circumstances);
-  return shapes.map((name) => {
-    const cases = casesOf(comparisonShapes[name], choice, circumstances);
-    checkVariants(cases, choice);
+  const { registries = { variants, caches, shapes } } = circumstances;
+  const chosen = choice.shape
+    ? registries.shapes.filter(({ name }) => choice.shape!.includes(name))
+    : defaultShapes(choice, circumstances, registries);
+  return chosen.map((shape) => {
+    const cases = casesOf(shape, choice, circumstances, registries);
+    checkVariants(cases, choice, registries);
     checkMemory(cases);
     return cases;
   });
@@ -50,76 +67,78 @@ export function comparisonCases(choice: ComparisonChoice, circumstances: Circums
 
 /** Those that have a variant that is chosen; all, where none has, to be refused with a reason. */
 function defaultShapes(
-  { variant = variantNames }: ComparisonChoice,
+  { variant }: ComparisonChoice,
   { backend }: Circumstances,
-): readonly ShapeName[] {
-  // Plain JavaScript takes seconds for one product with 4096 × 4096 numbers.
-  const shapes: readonly ShapeName[] = backend === 'cpu' ? ['gpt-2'] : shapeNames;
-  const fitting = shapes.filter((name) => variant.some((v) => exists(v, comparisonShapes[name])));
-  return fitting.length > 0 ? fitting : shapes;
-}
-
-function exists(variant: VariantName, { config: { numHeads } }: ComparisonShape): boolean {
-  return numHeads % keyValueHeadsOf(variant, numHeads) === 0;
+  registries: Registries,
+): readonly ComparisonShape[] {
+  const affordable = registries.shapes.filter(({ isLarge }) => !(isLarge && backend === 'cpu'));
+  const wanted = registries.variants.filter(({ name }) => variant?.includes(name) ?? true);
+  const fitting = affordable.filter(({ config }) => wanted.some((one) => !one.unfit(config)));
+  return fitting.length > 0 ? fitting : affordable;
 }
 
 function casesOf(
   shape: ComparisonShape,
   choice: ComparisonChoice,
   { backend, quick }: Circumstances,
+  registries: Registries,
 ): ComparisonCases {
   const isSlow = backend === 'cpu';
-  const byDefault = quick ? shape.quick : shape;
-  const {
-    variant = variantNames,
-    cache = cacheNames,
-    batch = batchSizes,
-  } = {
-    ...(quick && shape.quick),
-    ...choice,
-  };
-  const wanted = variantNames.filter((v) => v === 'multi-head' || variant.includes(v)); // the others' measure
+  const { samples, ...preset } = quick ? shape.quick : { samples: shape.samples };
+  const { variant, cache, batch = batchSizes }: ComparisonChoice = { ...preset, ...choice };
+  const [baseline] = registries.variants;
+  const wanted = registries.variants.filter(
+    (one) => one === baseline || (variant?.includes(one.name) ?? true),
+  );
   return {
     shape,
-    variants: wanted.filter((v) => exists(v, shape)),
-    leftOut: wanted.filter((v) => !exists(v, shape)),
-    caches: cache,
+    variants: wanted.filter((one) => !one.unfit(shape.config)),
+    leftOut: wanted.filter((one) => one.unfit(shape.config)),
+    caches: registries.caches.filter(({ name }) => cache?.includes(name) ?? true),
     tokens: choice.tokens ?? (quick || isSlow ? [256] : [256, 1024]),
     batches: batch,
-    samples: isSlow ? 3 : byDefault.samples,
+    samples: isSlow ? 3 : samples,
   };
 }
 
 function checkVariants(
-  { shape, variants, leftOut }: ComparisonCases,
+  { shape, variants: fitting, leftOut }: ComparisonCases,
   { variant: chosen }: ComparisonChoice,
+  registries: Registries,
 ): void {
-  if (!chosen || variants.some((variant) => chosen.includes(variant))) return;
-  const { numHeads } = shape.config;
-  const valid = variantNames.filter((variant) => exists(variant, shape));
+  if (!chosen || fitting.some(({ name }) => chosen.includes(name))) return;
+  const valid = registries.variants.filter((one) => !one.unfit(shape.config));
+  const names = (list: readonly ComparedVariant[], separator: string) =>
+    list.map(({ name }) => name).join(separator);
   throw new UsageError(
-    `--variant ${leftOut.join(',')} is none of ${shape.name}, whose ${numHeads} heads do not divide so: ` +
-      `choose from ${valid.join(', ')}, or another --shape`,
+    `--variant ${names(leftOut, ',')} is none of ${shape.name}, whose ${leftOut[0]!.unfit(shape.config)}: ` +
+      `choose from ${names(valid, ', ')}, or another --shape`,
   );
 }
 
-function checkMemory({ shape, variants, caches, tokens, batches }: ComparisonCases): void {
-  const { embedDim: E, numHeads } = shape.config;
-  const heads = variants.map((variant) => keyValueHeadsOf(variant, numHeads));
-  const [most, longest] = [Math.max(...batches), Math.max(...tokens)];
-  const cacheBytes = heads.map((numKeyValueHeads) =>
-    predictCacheBytes(StaticCache, cacheShape({ ...shape.config, numKeyValueHeads }, most), {
-      capacity: longest,
-    }),
+function checkMemory({ shape, variants: fitting, caches: kinds, tokens, batches }: ComparisonCases): void {
+  const [batch, longest] = [Math.max(...batches), Math.max(...tokens)];
+  const cacheBytes = fitting.flatMap((variant) =>
+    kinds.map((kind) => kind.predictBytes(variant.cacheShape(shape.config, batch), longest)),
   );
-  const sum = (numbers: readonly number[]) => numbers.reduce((total, n) => total + n, 0);
-  // Query and output weights are shared. The backend keeps a second, packed copy of each.
-  const weightBytes = 2 * 4 * 2 * E * (E + sum(heads.map((Hkv) => (Hkv * E) / numHeads)));
-  // The largest cache is also what it is filled from, what it grows into, and what a kernel reads.
-  const bytes = weightBytes + caches.length * sum(cacheBytes) + 3 * Math.max(...cacheBytes);
+  // The backend keeps a second, packed copy of each. The largest cache is also what it is filled from, what it grows into,
+  // and what a kernel reads.
+  const bytes = 2 * weightBytes(shape, fitting) + sum(cacheBytes) + 3 * Math.max(...cacheBytes);
   if (bytes <= mostBytes) return;
   throw new UsageError(
-    `${shape.name} with ${longest.toLocaleString('en')} tokens and batch ${most} takes about ${formatBytes(bytes)}, ` +
+    `${shape.name} with ${longest.toLocaleString('en')} tokens and batch ${batch} takes about ${formatBytes(bytes)}, ` +
       `more than the ${formatBytes(mostBytes)} to be had: choose fewer of --tokens, --batch, --cache or --variant`,
   );
 }
+
+/** Weights of the same name and shape are shared. */
+function weightBytes({ config }: ComparisonShape, fitting: readonly ComparedVariant[]): number {
+  const shared = new Map(
+    fitting.flatMap((variant) =>
+      Object.entries(variant.variableShapes(config)).map(([name, shape]) => [`${name}: ${shape}`, shape]),
+    ),
+  );
+  return floatBytes * sum([...shared.values()].map((shape) => shape.reduce((size, n) => size * n, 1)));
+}
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, n) => total + n, 0);

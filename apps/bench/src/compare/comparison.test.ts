@@ -1,19 +1,22 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { expect, it } from 'vitest';
-import type { ComparisonCases } from './cases';
+import { caches } from './caches';
+import { type ComparisonCases, comparisonCases } from './cases';
 import { compareVariants } from './comparison';
-import { comparisonShapes } from './shapes';
+import { comparisonLines } from './report';
+import { shapes } from './shapes';
+import { variants } from './variants';
+
+const config = { embedDim: 24, numHeads: 12, useBias: true };
+const shape = { ...shapes[0]!, config, prefillBatches: [1] };
+const named = (name: string) => variants.find((variant) => variant.name === name)!;
 
 it('measures each variant with each cache and size, and leaves nothing behind', async () => {
   const cases: ComparisonCases = {
-    shape: {
-      ...comparisonShapes['gpt-2'],
-      config: { embedDim: 24, numHeads: 12, useBias: true },
-      prefillBatches: [1],
-    },
-    variants: ['multi-head', 'grouped-4'],
+    shape,
+    variants: [named('multi-head'), named('grouped-4')],
     leftOut: [],
-    caches: ['growing', 'static'],
+    caches,
     tokens: [32, 40],
     batches: [1, 2],
     samples: 2,
@@ -31,4 +34,28 @@ it('measures each variant with each cache and size, and leaves nothing behind', 
   const bytes = (variant: string) =>
     timings.filter((t) => t.variant === variant).map((t) => t.bytes.allocated);
   expect(bytes('multi-head')).toEqual(bytes('grouped-4').map((fewer) => 3 * fewer));
+});
+
+it('shows an entry that is added to a registry in each table', async () => {
+  const circumstances = {
+    backend: 'wasm',
+    quick: true,
+    registries: {
+      shapes: [shape],
+      variants: [...variants, { ...named('grouped-4'), name: 'another' }],
+      caches: [...caches, { ...caches[0]!, name: 'of its own', writes: () => 'as it likes' }],
+    },
+  } as const;
+  const [cases] = comparisonCases({ tokens: [32], batch: [1] }, circumstances);
+  const progress = { stage: () => {}, advance: () => {}, clear: () => {} };
+  const timings = await compareVariants([cases!], progress);
+  const lines = comparisonLines(cases!, timings, 200);
+  const rows = lines.filter((line) => line.startsWith('another '));
+  expect(rows).toEqual([
+    expect.stringMatching(/^another +4 +64 bytes/), // bytes
+    expect.stringMatching(/^another( +[\d.,]+ \([\d.]+ ×\)){3}$/), // prefill, with each cache
+    ...caches.map(({ name }) => expect.stringMatching(`^another +${name} `)), // decoding
+    expect.stringMatching(/^another +of its own /),
+  ]);
+  expect(lines).toContain('of its own: as it likes');
 });

@@ -2,10 +2,9 @@
 
 import type { Progress } from '../command-line/progress';
 import { evenlySpread } from '../measure/evenly-spread';
-import { sampleLayer } from '../oracle/sampled-layer';
 import { type CachedRun, type CachedTiming, type ComparedLayer, timeCached } from './cached-speed';
 import type { ComparisonCases } from './cases';
-import { type ComparisonShape, createVariant } from './shapes';
+import type { ComparisonShape } from './shapes';
 import { sharedWeights } from './shared-weights';
 
 /** Of a prompt. */
@@ -38,8 +37,9 @@ function createLayers(shape: ComparisonShape, variants: ComparisonCases['variant
   const columns = evenlySpread(64, shape.config.embedDim);
   try {
     return variants.map((variant) => {
-      const attention = createVariant(shape, variant, shared.initializer);
-      return { shape: shape.name, variant, attention, sampled: sampleLayer(attention, { heads, columns }) };
+      // Layers of one shape start alike, whatever the variant.
+      const attention = variant.create({ ...shape.config, seed: 1 }, shared.initializer);
+      return { shape, variant, attention, sampled: variant.sample(attention, { heads, columns }) };
     });
   } finally {
     shared.dispose();

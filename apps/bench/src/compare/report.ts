@@ -26,12 +26,12 @@ export function comparisonLines(
   ];
 }
 
-/** Both caches hold the same rows. */
+/** In the first cache. */
 function byteLines({ variants, tokens }: ComparisonCases, decode: readonly CachedTiming[], width: number) {
   const longest = Math.max(...tokens);
   const rows = variants.map((variant) => {
-    const { keyValueHeads, bytes, batch } = find(decode, { variant, tokens: longest });
-    return { variant, keyValueHeads, bytes: bytes.allocated / batch };
+    const { keyValueHeads, bytes, batch } = find(decode, { variant: variant.name, tokens: longest });
+    return { variant: variant.name, keyValueHeads, bytes: bytes.allocated / batch };
   });
   return [
     'Keys and values, predicted and allocated, of one sequence',
@@ -58,15 +58,15 @@ function prefillLines(
   width: number,
 ) {
   const batches = [...new Set(timings.map(({ batch }) => batch))];
-  const columns = caches.flatMap((cache) => batches.map((batch) => ({ cache, batch })));
+  const columns = caches.flatMap(({ name: cache }) => batches.map((batch) => ({ cache, batch })));
   const head = ['variant', ...columns.map(({ cache, batch }) => `${cache}, ${batch}`)];
-  const rows = variants.map((variant) => [
+  const rows = variants.map(({ name: variant }) => [
     variant,
     ...columns.map((column) => withRatio(find(timings, { variant, ...column }), ({ median }) => median)),
   ]);
   return [
     '',
-    `Prefill of ${prefillTokens} tokens: ms (times as fast as multi-head), by cache and batch`,
+    `Prefill of ${prefillTokens} tokens: ms (times as fast as ${variants[0]!.name}), by cache and batch`,
     ...alignWithin(width, [head, ...rows], { right: head.map((_, column) => column).slice(1) }),
   ];
 }
@@ -79,8 +79,8 @@ function decodeLines(
 ): string[] {
   const columns = batches.flatMap((batch) => tokens.map((length) => ({ batch, tokens: length })));
   const head = ['variant', 'cache', ...columns.map((column) => `${column.batch} × ${count(column.tokens)}`)];
-  const rows = variants.flatMap((variant) =>
-    caches.map((cache) => [
+  const rows = variants.flatMap(({ name: variant }) =>
+    caches.map(({ name: cache }) => [
       variant,
       cache,
       ...columns.map((column) =>
@@ -90,7 +90,7 @@ function decodeLines(
   );
   return [
     '',
-    'Decoding: tokens a second (times as fast as multi-head), by batch × tokens in the cache',
+    `Decoding: tokens a second (times as fast as ${variants[0]!.name}), by batch × tokens in the cache`,
     ...alignWithin(width, [head, ...rows], { right: head.map((_, column) => column).slice(2), kept: 2 }),
   ];
 }
@@ -106,12 +106,10 @@ const withRatio = (timing: CachedTiming, value: (timing: CachedTiming) => number
 
 function noteLines({ shape, leftOut, caches }: ComparisonCases, timings: readonly CachedTiming[]): string[] {
   const { samples } = timings[0]!;
-  const writes = timings.find(({ cache }) => cache === 'static')?.writes;
   const error = Math.max(...timings.map((timing) => timing.error));
   return [
     `medians of ${samples} runs, in turn; largest difference to doubles ${error.toExponential(0)}`,
-    ...(caches.includes('static') ? [`static: rows written ${writes}`] : []),
-    ...(caches.includes('growing') ? ['growing: all rows copied at each call'] : []),
-    ...leftOut.map((variant) => `no ${variant}: ${shape.config.numHeads} heads do not divide so`),
+    ...caches.map(({ name }) => `${name}: ${find(timings, { cache: name }).writes}`),
+    ...leftOut.map((variant) => `no ${variant.name}: ${variant.unfit(shape.config)}`),
   ];
 }

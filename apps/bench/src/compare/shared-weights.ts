@@ -12,7 +12,7 @@ export interface SharedWeights {
 
 /** Glorot uniform, as layers have by default, whose own 67 million numbers for a layer of 4,096 take seconds. */
 export function sharedWeights(): SharedWeights {
-  const made = new Map<string, tf.Tensor>();
+  const kernels = new Map<string, tf.Tensor>();
   const make = (shape: readonly number[], seed: number): tf.Tensor => {
     const [inputs, outputs] = shape as readonly [number, number];
     const values = noise(inputs * outputs, { seed, limit: Math.sqrt(6 / (inputs + outputs)) });
@@ -20,14 +20,15 @@ export function sharedWeights(): SharedWeights {
   };
   return {
     initializer: (shape, seed) => {
+      if (shape.length !== 2) return undefined; // vectors, and what no variant here has, start as they would
       const id = `${seed}: ${shape}`;
-      const kernel = made.get(id) ?? make(shape, seed);
-      made.set(id, kernel);
+      const kernel = kernels.get(id) ?? make(shape, seed);
+      kernels.set(id, kernel);
       return tf.reshape(kernel, [...shape]); // the same numbers: on wasm a clone is a copy
     },
     dispose: () => {
-      tf.dispose([...made.values()]);
-      made.clear();
+      tf.dispose([...kernels.values()]);
+      kernels.clear();
     },
   };
 }

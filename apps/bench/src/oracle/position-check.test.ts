@@ -1,22 +1,21 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { expect, it } from 'vitest';
-import { createPositioned, type PositionShape } from '../positions/methods';
-import { positionNames } from '../positions/names';
+import { createPositioned, methods, type PositionShape } from '../positions/methods';
 import { checkedError, checkPositioned } from './position-check';
 
 const shape: PositionShape = { embedDim: 16, numHeads: 2, longest: 24 };
 
-it.each(['none', ...positionNames] as const)('finds %s right, and leaves nothing behind', (name) => {
+it.each([undefined, ...methods])('finds $name right, and leaves nothing behind', (compared) => {
   const before = tf.memory().numTensors;
-  const layer = createPositioned(name, shape);
+  const layer = createPositioned(compared, shape);
   expect(checkPositioned(layer)).toBeLessThan(1e-5);
   layer.dispose();
   expect(tf.memory().numTensors).toBe(before);
 });
 
-it.each(positionNames)('finds a layer without positions wrong where %s is asked for', (name) => {
-  const [none, other] = [createPositioned('none', shape), createPositioned(name, shape)];
-  const { method } = other;
+it.each(methods)('finds a layer without positions wrong where $name is wanted', (compared) => {
+  const [none, other] = [createPositioned(undefined, shape), createPositioned(compared, shape)];
+  const { name, method } = other;
   // The variables of the method stay, so that its definition finds them.
   const ownVariables = other.attention.variables;
   const attention = new Proxy(none.attention, {

@@ -1,10 +1,7 @@
 // A self-attention layer in doubles: some of its heads, and some rows and columns of its output. Projections around the
 // oracle of the conformance suite, for layers too large to compute whole.
 import { attentionOracle } from '@polyhead/conformance/oracle';
-import type { GroupedQueryAttention } from '@polyhead/grouped-query';
-import type { MultiHeadAttention } from '@polyhead/multi-head';
-
-export type ProjectedLayer = MultiHeadAttention | GroupedQueryAttention;
+import type { Attention } from '@polyhead/core';
 
 /** Of one batch entry. */
 export interface SampledRows {
@@ -24,14 +21,17 @@ export interface SampledLayer {
   output(headOutputs: ArrayLike<number>): Float64Array;
 }
 
-/** Reads the weights that these heads and columns depend on; all, unless they are given. */
-export function sampleLayer(
-  layer: ProjectedLayer,
-  part: { readonly heads?: readonly number[]; readonly columns?: readonly number[] } = {},
-): SampledLayer {
-  const { embedDim: E, numHeads: Hq } = layer.config;
+/** What of a layer is computed; all, unless it is given. */
+export interface SampledPart {
+  readonly heads?: readonly number[];
+  readonly columns?: readonly number[];
+}
+
+/** Of a layer that projects, attends and projects, with the variables of `MultiHeadAttention`: reads what it needs of them. */
+export function sampleLayer(layer: Attention, part: SampledPart = {}): SampledLayer {
+  const { embedDim: E, numHeads: Hq, outputDim = E } = layer.config as ProjectedConfig;
   const { heads: Hkv, keySize: D, valueSize: Dv } = layer.cacheShape(1);
-  const { heads = range(0, Hq), columns = range(0, layer.config.outputDim ?? E) } = part;
+  const { heads = range(0, Hq), columns = range(0, outputDim) } = part;
   const groups = heads.map((h) => Math.floor((h * Hkv) / Hq));
   const projection = (name: string, of: readonly number[], size: number) =>
     readProjection(
@@ -73,12 +73,18 @@ export function sampleLayer(
   };
 }
 
+interface ProjectedConfig {
+  readonly embedDim: number;
+  readonly numHeads: number;
+  readonly outputDim?: number;
+}
+
 interface Projection {
   readonly kernel: Float32Array; // [in, out]
   readonly bias: Float32Array; // [out]
 }
 
-function readProjection(layer: ProjectedLayer, name: string, columns: readonly number[]): Projection {
+function readProjection(layer: Attention, name: string, columns: readonly number[]): Projection {
   const read = (part: string) => layer.variables.find((named) => named.name === `${name}/${part}`)?.variable;
   const kernel = read('kernel')!;
   const [numbers, width] = [kernel.dataSync(), kernel.shape[1]!];

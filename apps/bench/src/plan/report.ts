@@ -3,7 +3,7 @@ import { cacheShape } from '@polyhead/inspect';
 import { formatBytes } from '../print/byte-size';
 import { count, threeDigits } from '../print/format-number';
 import { alignWithin } from '../print/table';
-import { type Plan, storages } from './plan';
+import type { Plan } from './plan';
 import type { PlannedModel } from './planned-model';
 
 export function planLines(plan: Plan, width: number): string[] {
@@ -30,15 +30,19 @@ function describeModel({ name, layers, config, cached }: PlannedModel): string {
 
 function cacheLines({ cache, fits, memory, batch }: Plan, width: number): string[] {
   if (!cache) return ['an encoder: it keeps no keys and values between calls'];
+  const storages = Object.keys(cache[0]!.bytes);
   const rows = cache.map(({ tokens, bytes }) => [
     `${count(tokens)} token${tokens === 1 ? '' : 's'}`,
-    ...storages.map((storage) => formatBytes(bytes[storage])),
+    ...storages.map((storage) => formatBytes(bytes[storage]!)),
   ]);
-  const most = fits && [`in ${memory!.text}`, ...storages.map((storage) => `${count(fits[storage])} tokens`)];
+  const most = fits && [
+    `in ${memory!.text}`,
+    ...storages.map((storage) => `${count(fits[storage]!)} tokens`),
+  ];
   return [
     `Keys and values of ${sequences(batch)}, all layers`,
     ...alignWithin(width, [['context', ...storages], ...rows, ...(most ? [most] : [])], {
-      right: [1, 2, 3, 4],
+      right: storages.map((_, n) => n + 1),
     }),
     'int8 and int4 without their scales',
   ];

@@ -6,13 +6,13 @@ import type { Outlet } from '../command-line/outlet';
 import { readEnvironment } from '../measure/environment';
 import { environmentLines } from '../print/environment-lines';
 import { measureMemory } from './memory';
-import type { PositionShape } from './methods';
-import type { PositionName } from './names';
+import { type ComparedMethod, methods, type PositionShape } from './methods';
 import { type ComparedPosition, positionLines } from './report';
 import { type PositionRun, timePositions } from './speed';
 
 export interface PositionOptions {
-  readonly names: readonly PositionName[];
+  /** Of methods. */
+  readonly names: readonly string[];
   readonly backend?: BackendName;
   readonly quick: boolean;
   readonly json?: string; // absolute path
@@ -29,7 +29,8 @@ export async function comparePositions(options: PositionOptions, outlet: Outlet)
   // Plain JavaScript takes seconds for a pass.
   const run: PositionRun = { shape, prefill: [256, 1024], samples: backend.name === 'cpu' ? 3 : samples };
   outlet.progress.stage('comparing position methods, each checked first');
-  const positions = await measurePositions(names, run, outlet);
+  const compared = methods.filter(({ name }) => names.includes(name));
+  const positions = await measurePositions(compared, run, outlet);
   outlet.print([
     ...positionLines(shape, positions, outlet.terminal.width),
     '',
@@ -41,10 +42,17 @@ export async function comparePositions(options: PositionOptions, outlet: Outlet)
 
 /** None first. */
 export async function measurePositions(
-  names: readonly PositionName[],
+  compared: readonly ComparedMethod[],
   run: PositionRun,
   { progress }: Pick<Outlet, 'progress'>,
 ): Promise<ComparedPosition[]> {
-  const timings = await timePositions(names, run, progress.advance);
-  return timings.map((timing) => ({ ...timing, ...measureMemory(timing.name, run.shape) }));
+  const timings = await timePositions(compared, run, progress.advance);
+  return timings.map((timing, n) => {
+    const method = compared[n - 1];
+    return {
+      ...timing,
+      ...measureMemory(method, run.shape),
+      ...(method?.note !== undefined && { note: method.note }),
+    };
+  });
 }

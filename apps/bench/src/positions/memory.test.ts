@@ -1,8 +1,9 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { expect, it } from 'vitest';
 import { measureMemory, naiveBytes } from './memory';
-import type { PositionShape } from './methods';
-import { positionNames } from './names';
+import { methods, type PositionShape } from './methods';
+
+const named = (name: string) => methods.find((method) => method.name === name);
 
 const small: PositionShape = { embedDim: 16, numHeads: 2, longest: 24 };
 
@@ -18,21 +19,21 @@ it.each([
   ['deberta', 512 * 16 + 2 * (16 * 16 + 16), 2 * 2 * 512 * 8 * 4],
 ] as const)('counts what %s has, and leaves nothing behind', (name, parameters, tableBytes) => {
   const before = tf.memory().numTensors;
-  expect(measureMemory(name, small)).toMatchObject({ parameters, tableBytes });
+  expect(measureMemory(named(name), small)).toMatchObject({ parameters, tableBytes });
   expect(tf.memory().numTensors).toBe(before);
 });
 
 it('tells what is held at once by all heads, and by one', () => {
-  const [none, shaw] = [measureMemory('none', small), measureMemory('shaw', small)];
+  const [none, shaw] = [measureMemory(undefined, small), measureMemory(named('shaw'), small)];
   expect(none.headPeakBytes).toBeGreaterThan(24 * 24 * 4); // the scores of a head
   expect(none.peakBytes).toBeGreaterThan(none.headPeakBytes);
   expect(shaw.peakBytes).toBeGreaterThan(none.peakBytes);
 });
 
 // No distance of bertRelative is clipped, and both queries and keys are multiplied by all of them.
-it.each(positionNames)('%s holds far less than a vector for each pair', { timeout: 60_000 }, (name) => {
+it.each(methods)('$name holds far less than a vector for each pair', { timeout: 60_000 }, (method) => {
   const shape: PositionShape = { embedDim: 64, numHeads: 1, longest: 1024 };
   expect(naiveBytes(shape)).toBe(268_435_456);
-  const share = name === 'bertRelative' ? 1 / 6 : 1 / 10;
-  expect(measureMemory(name, shape).headPeakBytes).toBeLessThan(share * naiveBytes(shape));
+  const share = method.name === 'bertRelative' ? 1 / 6 : 1 / 10;
+  expect(measureMemory(method, shape).headPeakBytes).toBeLessThan(share * naiveBytes(shape));
 });

@@ -2,8 +2,13 @@
 import { peakBytes } from '@polyhead/conformance/memory';
 import { causal, type RelativeTables } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
-import { createPositioned, headDimOf, type PositionedLayer, type PositionShape } from './methods';
-import type { PositionName } from './names';
+import {
+  type ComparedMethod,
+  createPositioned,
+  headDimOf,
+  type PositionedLayer,
+  type PositionShape,
+} from './methods';
 
 export interface PositionMemory {
   readonly parameters: number;
@@ -19,9 +24,9 @@ const mask = causal();
 const floatBytes = 4;
 
 /** Of layers of its own, so that nothing is kept from earlier calls. */
-export function measureMemory(name: PositionName | 'none', shape: PositionShape): PositionMemory {
-  const layer = createPositioned(name, shape);
-  const oneHead = createPositioned(name, { ...shape, embedDim: headDimOf(shape), numHeads: 1 });
+export function measureMemory(compared: ComparedMethod | undefined, shape: PositionShape): PositionMemory {
+  const layer = createPositioned(compared, shape);
+  const oneHead = createPositioned(compared, { ...shape, embedDim: headDimOf(shape), numHeads: 1 });
   const variables = layer.method?.position.variables ?? [];
   const peaks = { peakBytes: peakOf(layer), headPeakBytes: peakOf(oneHead) }; // of first calls
   const memory = {

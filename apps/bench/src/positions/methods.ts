@@ -23,7 +23,6 @@ import {
   t5Bucket,
   transformerXL,
 } from '@polyhead/relative-position';
-import type { PositionName } from './names';
 
 /** A causal layer, and the most tokens that it sees. */
 export interface PositionShape {
@@ -32,8 +31,17 @@ export interface PositionShape {
   readonly longest: number;
 }
 
+/** An entry of the list is all that a method needs to stand in every table. */
 export interface ComparedMethod {
+  readonly name: string;
+  /** What it is, where its name leaves it open. */
+  readonly note?: string;
+  create(shape: PositionShape): CreatedMethod;
+}
+
+export interface CreatedMethod {
   readonly position: PositionMethod;
+  /** Its definition in doubles. */
   readonly oracle: PositionOracle;
   /** Numbers that it keeps of a token: a cosine and a sine of each pair that is turned. */
   readonly angles?: number;
@@ -45,74 +53,103 @@ const oneDirection = { bidirectional: false } as const;
 const logBuckets = { buckets: 256, maxDistance: 512 } as const;
 const seed = 1;
 
-type Make = (shape: PositionShape) => ComparedMethod;
-
-const methods: Readonly<Record<PositionName, Make>> = {
-  rotary(shape) {
-    const headDim = headDimOf(shape);
-    return {
-      position: rotary({ headDim }),
-      oracle: rotaryOracle({ rotaryDim: headDim }),
-      angles: headDim,
-    };
+/** Those that a causal layer takes for tokens in a line. */
+export const methods: readonly ComparedMethod[] = [
+  {
+    name: 'rotary',
+    create(shape) {
+      const headDim = headDimOf(shape);
+      return {
+        position: rotary({ headDim }),
+        oracle: rotaryOracle({ rotaryDim: headDim }),
+        angles: headDim,
+      };
+    },
   },
-  alibi: ({ numHeads }) => ({ position: alibi({ numHeads }), oracle: alibiOracle(alibiSlopes(numHeads)) }),
-  t5: ({ numHeads }) => ({
-    position: t5({ numHeads, seed, ...oneDirection }),
-    oracle: t5Oracle((distance) => t5Bucket(distance, oneDirection)),
-  }),
-  shaw: (shape) => ({
-    position: shaw({ headDim: headDimOf(shape), valueTable: 'own', seed }),
-    oracle: shawOracle({ k: 128, values: 'position/values' }),
-  }),
-  bertRelative: (shape) => ({
-    position: bertRelative({
-      headDim: headDimOf(shape),
-      maxPositions: shape.longest,
-      type: 'relative_key_query',
-      seed,
+  {
+    name: 'alibi',
+    create: ({ numHeads }) => ({
+      position: alibi({ numHeads }),
+      oracle: alibiOracle(alibiSlopes(numHeads)),
     }),
-    oracle: bertRelativeOracle({ P: shape.longest, ofKeys: true }),
-  }),
-  transformerXL: (shape) => ({
-    position: transformerXL({ numHeads: shape.numHeads, headDim: headDimOf(shape), seed, ...oneDirection }),
-    oracle: transformerXLOracle({ E: shape.embedDim }),
-  }),
-  deberta: ({ embedDim, numHeads }) => ({
-    position: deberta({ embedDim, numHeads, seed, ...logBuckets }),
-    oracle: debertaOracle({ span: logBuckets.buckets, bucketOf: (d) => debertaBucket(d, logBuckets) }),
-  }),
-};
-
-/** What the methods are, where their names leave it open. */
-export const methodNotes: Readonly<Partial<Record<PositionName, string>>> = {
-  t5: 'one direction, 32 buckets; scores are not scaled',
-  shaw: 'tables for keys and values, k = 128',
-  bertRelative: 'relative_key_query',
-  transformerXL: 'one direction; projected sinusoids are kept between calls',
-  deberta: 'both terms, 256 log buckets; the table is projected at each call',
-};
+  },
+  {
+    name: 't5',
+    note: 'one direction, 32 buckets; scores are not scaled',
+    create: ({ numHeads }) => ({
+      position: t5({ numHeads, seed, ...oneDirection }),
+      oracle: t5Oracle((distance) => t5Bucket(distance, oneDirection)),
+    }),
+  },
+  {
+    name: 'shaw',
+    note: 'tables for keys and values, k = 128',
+    create: (shape) => ({
+      position: shaw({ headDim: headDimOf(shape), valueTable: 'own', seed }),
+      oracle: shawOracle({ k: 128, values: 'position/values' }),
+    }),
+  },
+  {
+    name: 'bertRelative',
+    note: 'relative_key_query',
+    create: (shape) => ({
+      position: bertRelative({
+        headDim: headDimOf(shape),
+        maxPositions: shape.longest,
+        type: 'relative_key_query',
+        seed,
+      }),
+      oracle: bertRelativeOracle({ P: shape.longest, ofKeys: true }),
+    }),
+  },
+  {
+    name: 'transformerXL',
+    note: 'one direction; projected sinusoids are kept between calls',
+    create: (shape) => ({
+      position: transformerXL({
+        numHeads: shape.numHeads,
+        headDim: headDimOf(shape),
+        seed,
+        ...oneDirection,
+      }),
+      oracle: transformerXLOracle({ E: shape.embedDim }),
+    }),
+  },
+  {
+    name: 'deberta',
+    note: 'both terms, 256 log buckets; the table is projected at each call',
+    create: ({ embedDim, numHeads }) => ({
+      position: deberta({ embedDim, numHeads, seed, ...logBuckets }),
+      oracle: debertaOracle({ span: logBuckets.buckets, bucketOf: (d) => debertaBucket(d, logBuckets) }),
+    }),
+  },
+];
 
 export const headDimOf = ({ embedDim, numHeads }: PositionShape) => embedDim / numHeads;
 
-/** A layer and its position method, with the same weights each time; absent for `none`. */
+/** A layer and its position method, with the same weights each time. */
 export interface PositionedLayer {
-  readonly name: PositionName | 'none';
+  readonly name: string;
   readonly shape: PositionShape;
   readonly attention: MultiHeadAttention;
-  readonly method?: ComparedMethod;
+  /** Absent in a layer without positions. */
+  readonly method?: CreatedMethod;
   dispose(): void;
 }
 
-export function createPositioned(name: PositionName | 'none', shape: PositionShape): PositionedLayer {
+/** @param compared undefined: the layer that the others are compared with, `none` */
+export function createPositioned(
+  compared: ComparedMethod | undefined,
+  shape: PositionShape,
+): PositionedLayer {
   const { embedDim, numHeads } = shape;
-  const method = name === 'none' ? undefined : methods[name](shape);
+  const method = compared?.create(shape);
   const attention = new MultiHeadAttention(
     { embedDim, numHeads, seed },
     method ? { position: method.position } : {},
   );
   return {
-    name,
+    name: compared?.name ?? 'none',
     shape,
     attention,
     ...(method && { method }),

@@ -3,11 +3,11 @@ import { formatBytes } from '../print/byte-size';
 import { count, percent, threeDigits } from '../print/format-number';
 import { alignWithin } from '../print/table';
 import { naiveBytes, type PositionMemory } from './memory';
-import { headDimOf, methodNotes, type PositionShape } from './methods';
+import { headDimOf, type PositionShape } from './methods';
 import type { PositionTiming, TimedWork } from './speed';
 
 /** What is known of a method. */
-export type ComparedPosition = PositionTiming & PositionMemory;
+export type ComparedPosition = PositionTiming & PositionMemory & { readonly note?: string };
 
 export function positionLines(
   shape: PositionShape,
@@ -35,9 +35,7 @@ export function positionLines(
     `tables: by distance, or angles, for ${count(longest)} tokens; peak: most bytes of tensors at once in one forward pass of them, of all heads and of a layer with one`,
     `naive: a vector for each of ${count(longest)} × ${count(longest)} pairs, ${formatBytes(naive)}; with one head ${verdict(positions, naive)}`,
     `largest difference to doubles ${worst(positions, 'error')}, of a step to one pass ${worst(positions, 'stepError')}`,
-    ...positions.flatMap(({ name }) =>
-      name !== 'none' && methodNotes[name] ? [`${name}: ${methodNotes[name]}`] : [],
-    ),
+    ...positions.flatMap(({ name, note }) => (note ? [`${name}: ${note}`] : [])),
   ];
 }
 

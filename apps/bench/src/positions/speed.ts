@@ -6,8 +6,7 @@ import { type Spread, spreadOf } from '../measure/quantile';
 import { takeTurns } from '../measure/take-turns';
 import { timeOutput } from '../measure/time-output';
 import { checkedError, checkPositioned } from '../oracle/position-check';
-import { createPositioned, type PositionedLayer, type PositionShape } from './methods';
-import type { PositionName } from './names';
+import { type ComparedMethod, createPositioned, type PositionedLayer, type PositionShape } from './methods';
 
 export interface PositionRun {
   /** Its longest is also how many tokens a step of decoding sees. */
@@ -27,7 +26,7 @@ export interface TimedWork extends Spread {
 }
 
 export interface PositionTiming {
-  readonly name: PositionName | 'none';
+  readonly name: string;
   readonly work: readonly TimedWork[];
   /** Largest difference to doubles, as a share of their largest number. */
   readonly error: number;
@@ -38,20 +37,20 @@ export interface PositionTiming {
 const mask = causal();
 
 /**
- * @returns none first
+ * @returns a layer without positions first
  * @throws WrongResultError for a method whose numbers are wrong: nothing is timed then
  */
 export async function timePositions(
-  names: readonly PositionName[],
+  compared: readonly ComparedMethod[],
   { shape, prefill, samples }: PositionRun,
   onRun: (done: number, total: number) => void = () => {},
 ): Promise<PositionTiming[]> {
   const { longest, embedDim } = shape;
   const input = tf.randomNormal<tf.Rank.R3>([1, longest, embedDim], 0, 1, 'float32', longest);
-  const layers = (['none', ...names] as const).map((name) => createPositioned(name, shape));
+  const layers = [undefined, ...compared].map((method) => createPositioned(method, shape));
   const decoders: Decoder[] = [];
   const stages: TimedWork[][] = []; // of each, one a layer
-  const take = async (
+  const time = async (
     work: Pick<TimedWork, 'phase' | 'tokens'>,
     jobs: readonly (() => Promise<number>)[],
   ) => {
@@ -67,7 +66,7 @@ export async function timePositions(
     const errors = layers.map(checkPositioned);
     for (const tokens of prefill) {
       const jobs = layers.map((layer) => prefillJob(layer, input, tokens));
-      await take({ phase: 'prefill', tokens }, jobs);
+      await time({ phase: 'prefill', tokens }, jobs);
     }
     for (const layer of layers) decoders.push(createDecoder(layer, input));
     const steps = decoders.map(
@@ -75,7 +74,7 @@ export async function timePositions(
         async () =>
           timeOutput(step),
     );
-    await take({ phase: 'decode', tokens: longest }, steps);
+    await time({ phase: 'decode', tokens: longest }, steps);
     return layers.map(({ name }, n) => ({
       name,
       error: errors[n]!,

@@ -1,0 +1,56 @@
+// The variants that are compared. An entry here is all that a variant needs to stand in every table.
+import type { Attention, AttentionConfig, CacheShape, Initializer, VariableShapes } from '@polyhead/core';
+import * as groupedQuery from '@polyhead/grouped-query';
+import { cacheShape } from '@polyhead/inspect';
+import * as multiHead from '@polyhead/multi-head';
+import { type SampledLayer, type SampledPart, sampleLayer } from '../oracle/sampled-layer';
+
+/** Of a layer, whatever the variant. */
+export interface ComparedConfig {
+  readonly embedDim: number;
+  readonly numHeads: number;
+  readonly useBias?: AttentionConfig['useBias'];
+  readonly seed?: number | undefined;
+}
+
+export interface ComparedVariant {
+  readonly name: string;
+  /** What it does not fit in a layer, in words that follow "whose"; undefined where it fits. */
+  unfit(config: ComparedConfig): string | undefined;
+  /** Of its variables, known without allocating any. */
+  variableShapes(config: ComparedConfig): VariableShapes;
+  /** What a cache keeps, known without making a layer. */
+  cacheShape(config: ComparedConfig, batch: number): CacheShape;
+  create(config: ComparedConfig, initializer: Initializer): Attention;
+  /** Its definition in doubles, of some heads and columns of a layer that `create` has made. */
+  sample(layer: Attention, part: SampledPart): SampledLayer;
+}
+
+/** The first is what the others are compared with, and always there. */
+export const variants: readonly ComparedVariant[] = [
+  {
+    name: 'multi-head',
+    unfit: () => undefined,
+    variableShapes: multiHead.variableShapes,
+    cacheShape,
+    create: (config, initializer) => new multiHead.MultiHeadAttention(config, { initializer }),
+    sample: sampleLayer,
+  },
+  grouped('grouped-8', 8),
+  grouped('grouped-6', 6),
+  grouped('grouped-4', 4),
+  grouped('multi-query', 1),
+];
+
+function grouped(name: string, numKeyValueHeads: number): ComparedVariant {
+  return {
+    name,
+    unfit: ({ numHeads }) =>
+      numHeads % numKeyValueHeads === 0 ? undefined : `${numHeads} heads do not divide so`,
+    variableShapes: (config) => groupedQuery.variableShapes({ ...config, numKeyValueHeads }),
+    cacheShape: (config, batch) => cacheShape({ ...config, numKeyValueHeads }, batch),
+    create: (config, initializer) =>
+      new groupedQuery.GroupedQueryAttention({ ...config, numKeyValueHeads }, { initializer }),
+    sample: sampleLayer,
+  };
+}
