@@ -83,6 +83,20 @@ describe('the heap of wasm', () => {
       expect(() => heap._malloc(bytes)).toThrow(/exhausted[\s\S]*bytes asked +\d+[\s\S]*heap bytes +64/);
   });
 
+  it('throws where a block would end beyond the heap, and frees nothing of it', () => {
+    const freed: number[] = [];
+    const heap = {
+      HEAPU8: new Uint8Array(64),
+      _malloc: (_bytes: number) => 48,
+      _free: (at: number) => freed.push(at),
+    };
+    guardAllocations(heap);
+    expect(heap._malloc(16)).toBe(48);
+    const before = freed.length;
+    expect(() => heap._malloc(17)).toThrow(/exhausted[\s\S]*bytes asked +17[\s\S]*heap bytes +64/);
+    expect(freed.length).toBe(before);
+  });
+
   onWasm('throws for more bytes than a number of 32 bits can tell, and does not move', () => {
     expect(hasWasmHeap()).toBe(true);
     const { wasm } = tf.backend() as unknown as {

@@ -37,13 +37,21 @@ export function floatsOnHeap(tensor: tf.Tensor): Float32Array {
 
 /** The memory itself, for a module of ours to work in: undefined where the backend does not show it. */
 export function heapMemory(): WebAssembly.Memory | undefined {
-  const { asm, wasmMemory } = currentBackend().wasm;
+  return memoryOf(currentBackend().wasm);
+}
+
+function memoryOf({ asm, wasmMemory }: WasmModule): WebAssembly.Memory | undefined {
   const memory = asm?.memory ?? wasmMemory;
   return memory instanceof WebAssembly.Memory ? memory : undefined;
 }
 
+/** Where threads share the heap, the view of it may be older than the heap. */
+function heapBytes(module: WasmModule): number {
+  return memoryOf(module)?.buffer.byteLength ?? module.HEAPU8.length;
+}
+
 /**
- * Bytes that the caller gives back by `giveToHeap`.
+ * The address of so many bytes, which the caller gives back by `freeOnHeap`.
  *
  * @throws UnsupportedError when the heap is exhausted
  */
@@ -76,7 +84,9 @@ const guarded = new WeakSet<WasmModule>();
 
 /**
  * Makes every allocation of the backend that fails throw. The backend itself takes no notice: it goes on at address 0,
- * over its own book-keeping and other tensors, and every later result may be wrong.
+ * over its own book-keeping and other tensors, and every later result may be wrong. Near the end of 4 GiB, of which the
+ * module has all but the last 64 KiB, it also hands out memory beyond the end: such a block is lost, since to free it
+ * would write there.
  */
 export function guardAllocations(module: WasmModule): void {
   if (guarded.has(module)) return;
@@ -86,14 +96,15 @@ export function guardAllocations(module: WasmModule): void {
   module._malloc = (bytes) => {
     // The module takes a larger count for a negative one: it would give memory away, and succeed.
     const address = bytes < 2 ** 31 ? allocate.call(module, bytes) : 0;
-    if (address !== 0 || bytes === 0) return address;
+    const isInside = address !== 0 && (address >>> 0) + bytes <= heapBytes(module);
+    if (isInside || bytes === 0) return address;
     throw new UnsupportedError(
       'wasm',
       'the heap of the wasm backend is exhausted',
       ['an allocation failed'],
       {
         'bytes asked': bytes,
-        'heap bytes': module.HEAPU8.length,
+        'heap bytes': heapBytes(module),
       },
     );
   };
