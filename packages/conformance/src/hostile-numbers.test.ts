@@ -119,4 +119,60 @@ describe('composed', () => {
     expect(tf.sum(output).dataSync()[0]).toBeCloseTo(S * 8, 1);
     expect(first({ query: x, key: x, value: x }, { mask: causal() })).toBeCloseTo(1, 5);
   });
+
+  it('averages values near the end of float32', () => {
+    const values = Array.from({ length: 9 }, () => 3.4e38);
+    const call = { query: heads([0]), key: heads(Array(9).fill(0)), value: heads(values) };
+    expect(first(call, {}) / 3.4e38).toBeCloseTo(1, 5);
+    expect(first(call, { mask: causal() }) / 3.4e38).toBeCloseTo(1, 5);
+  });
+
+  it('takes scales and softcaps for what float32 holds of them', () => {
+    const call = { query: heads([1e20]), key: heads([1e18, 1]), value: heads([3, 5]) };
+    expect(first(call, { scale: 1e-50 })).toBe(4); // scale 0
+    expect(first(call, { scale: 1e-50, softcap: 3e38 })).toBe(4);
+    for (const softcap of [1e39, 1e-50, -1, Number.NaN])
+      expect(() => first(call, { softcap })).toThrow(/softcap must be above 0 in float32/);
+    expect(() => first(call, { scale: 1e39 })).toThrow(/scale must be/);
+  });
+
+  it.each([1e-42, 1e-3, 3e38])('gives finite numbers at a softcap of %d', (softcap) => {
+    const call = { query: heads([1, 1]), key: heads([1, -1]), value: heads([3, 5]) };
+    expect(everyNumber(call, { softcap, mask: causal() }).every(Number.isFinite)).toBe(true);
+  });
+
+  it('keeps out a hidden pair that overflows by the scale, or through a table', () => {
+    const call = { query: heads([1e5, 1]), key: heads([1, 1e5]), value: heads([5, 7]) };
+    expect(first(call, { mask: causal(), scale: 1e30 })).toBe(5);
+    const table = tf.tensor3d([0, 1e38, 1e38], [1, 3, 1]);
+    const relative = { keys: { table, index: { from: -1 } } };
+    expect(first(call, { mask: causal(), scale: 1, relative })).toBeNaN(); // it sees 1e38 * 1e5
+    const later = { keys: { table: tf.tensor3d([0, 0, 1e38], [1, 3, 1]), index: { from: -1 } } };
+    expect(first(call, { mask: causal(), scale: 1, relative: later })).toBe(5);
+  });
+
+  it('lets a row of a table that is NaN spoil the rows that see it only', () => {
+    const call = { query: heads([1, 1, 1]), key: heads([1, 1, 1]), value: heads([1, 2, 3]) };
+    const behindTwo = (width: number) =>
+      tf.tensor3d(
+        [Number.NaN, 0, 0].flatMap((x) => Array(width).fill(x)),
+        [1, 3, width],
+      );
+    for (const name of ['keys', 'queries', 'values'] as const) {
+      const relative = { [name]: { table: behindTwo(1), index: { from: -2 } } };
+      const { output } = attend(composed(), call, { mask: causal(), relative });
+      expect([...output.dataSync()]).toEqual([1, 1.5, Number.NaN]);
+    }
+  });
+
+  it('leaves out of gradients what a bias or sink of NaN does to rows that the loss does not use', () => {
+    const call = { query: heads([1, 1]), key: heads([1, 2]), value: heads([3, 5]) };
+    const bias = tf.tensor4d([0, 0, Number.NaN, 0], [1, 1, 2, 2]);
+    const gradients = tf.grads((q, k, v, b) => {
+      const inputs = { query: q, key: k, value: v } as Call;
+      const { output } = attend(composed(), inputs, { bias: b as tf.Tensor4D });
+      return tf.sum(tf.slice(output, [0, 0, 0, 0], [1, 1, 1, 1]));
+    })([call.query, call.key, call.value, bias]);
+    expect(gradients.flatMap((x) => [...x.dataSync()]).every(Number.isFinite)).toBe(true);
+  });
 });

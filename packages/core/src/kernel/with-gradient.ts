@@ -59,7 +59,11 @@ function pack({ returns = [] }: KernelCall, { output, weights, logSumExp }: Kern
   const parts = [output];
   if (returns.includes('weights')) parts.push(weights!);
   if (returns.includes('logSumExp')) parts.push(tf.expandDims(logSumExp!, 3));
-  return parts.length === 1 ? output : tf.concat(parts, 3);
+  if (parts.length === 1) return output;
+  if (output.size > 0) return tf.concat(parts, 3);
+  // On cpu what is joined of nothing cannot be cut again.
+  const width = parts.reduce((sum, part) => sum + part.shape[3], 0);
+  return tf.zeros([output.shape[0], output.shape[1], output.shape[2], width]);
 }
 
 function unpack({ returns = [], sizes }: KernelCall, packed: tf.Tensor4D): ResultGradients {
@@ -68,7 +72,7 @@ function unpack({ returns = [], sizes }: KernelCall, packed: tf.Tensor4D): Resul
     returns.includes('weights') ? sizes.Skv : 0,
     returns.includes('logSumExp') ? 1 : 0,
   ];
-  if (packed.shape[3] === sizes.Dv) return { output: packed };
+  if (packed.shape[3] === sizes.Dv && !returns.includes('weights')) return { output: packed };
   let end = 0;
   const [output, weights, logSumExp] = widths.map((width) => {
     end += width;
