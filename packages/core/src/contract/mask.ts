@@ -28,6 +28,8 @@ export interface Mask {
   start?(b: number): number;
   /** Throws a `ShapeError` where the mask was made for a call of other sizes. */
   check?(call: MaskCall): void;
+  /** `{ kind, … }`: the factory's name in JSON and its arguments. Throws a `ConfigError` where that cannot be. */
+  toJSON?(): object;
 }
 
 /** The sizes of the call a mask is used in. */

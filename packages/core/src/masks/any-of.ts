@@ -1,25 +1,27 @@
-import { checkMask, visibleSpans, withNormalSpans } from '../checks/check-mask';
+import { tokenStart, visibleSpans, withNormalSpans } from '../checks/check-mask';
 import { ConfigError } from '../contract/errors';
+import { withKind } from '../contract/json';
 import type { Mask, Span } from '../contract/mask';
+import { combine } from './combine';
 import { uniteSpans } from './spans';
 
 /**
  * Pairs that at least one mask lets through. Without masks: none.
  *
- * @throws ConfigError for a dense mask: spans and tensors can be and-ed only
+ * @throws ConfigError for what is no mask, and for a dense mask: spans and tensors can be and-ed only
  */
-export function anyOf(...masks: readonly Mask[]): Mask {
-  for (const mask of masks) checkMask('anyOf', mask);
-  const tensor = masks.find((mask) => mask.dense);
-  if (tensor) {
+export const anyOf = /* @__PURE__ */ withKind('anyOf', ['...masks'], (...masks: readonly Mask[]): Mask => {
+  return withNormalSpans(combine('anyOf', masks, union));
+});
+
+function union(masks: readonly Mask[]): Pick<Mask, 'spans' | 'start'> {
+  if (masks.some((mask) => mask.dense)) {
     throw new ConfigError('anyOf', 'a dense mask cannot be or-ed; write dense(tf.logicalOr(one, other))', {
       masks: masks.map((mask) => mask.name),
     });
   }
-  return withNormalSpans({
-    name: `anyOf(${masks.map((mask) => mask.name).join(', ')})`,
-    perBatch: masks.some((mask) => mask.perBatch),
-    perHead: masks.some((mask) => mask.perHead),
+  const areBehindPadding = masks.length > 0 && masks.every((mask) => mask.start);
+  return {
     spans(row) {
       const all: Span = [-Infinity, row.end];
       return masks.reduce<readonly Span[]>(
@@ -27,8 +29,6 @@ export function anyOf(...masks: readonly Mask[]): Mask {
         [],
       );
     },
-    check(call) {
-      for (const mask of masks) mask.check?.(call);
-    },
-  });
+    ...(areBehindPadding && { start: (b) => Math.min(...masks.map((mask) => tokenStart(mask, b))) }),
+  };
 }

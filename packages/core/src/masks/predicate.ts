@@ -1,6 +1,7 @@
 import { withNormalSpans } from '../checks/check-mask';
 import { normalizeOptions } from '../checks/normalize-options';
 import { ConfigError } from '../contract/errors';
+import { withKind } from '../contract/json';
 import type { Mask, MaskRow, Span } from '../contract/mask';
 
 /** True where query `query` of head `h` in batch entry `b` may see key `key`; both in token order. */
@@ -13,9 +14,11 @@ export type PairPredicate = (b: number, h: number, query: number, key: number) =
  * @param rule true = may attend
  * @param options.perBatch whether the rule reads `b`. Default: true
  * @param options.perHead whether the rule reads `h`. Default: true
- * @throws ConfigError for what is no function, and for unknown options
+ * @throws ConfigError for what is no function, and for unknown options; where it is written as JSON
  */
-export function predicate(
+export const predicate = /* @__PURE__ */ withKind('predicate', ['rule', 'options'], predicateMask);
+
+function predicateMask(
   rule: PairPredicate,
   options?: { readonly perBatch?: boolean | undefined; readonly perHead?: boolean | undefined } | null,
 ): Mask {
@@ -30,8 +33,11 @@ export function predicate(
     if (typeof value !== 'boolean')
       throw new ConfigError('predicate', `${name} must be true or false`, { [name]: value });
   }
-  const runs = runsOf(rule);
-  return withNormalSpans({ name: 'predicate', perBatch, perHead, spans: runs });
+  const toJSON = () => {
+    const why = 'a function cannot be written as JSON: use masks that are described, or pass it at each call';
+    throw new ConfigError('predicate', why, { rule });
+  };
+  return withNormalSpans({ name: 'predicate', perBatch, perHead, spans: runsOf(rule), toJSON });
 }
 
 /** For each row the maximal runs of columns in [0, end) that the rule shows. */
