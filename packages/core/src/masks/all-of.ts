@@ -1,6 +1,6 @@
 import { tokenStart, visibleSpans, withNormalSpans } from '../checks/check-mask';
 import { withKind } from '../contract/json';
-import type { Mask, MaskRow, Span } from '../contract/mask';
+import type { Mask, Span } from '../contract/mask';
 import { combine } from './combine';
 import { intersectSpans } from './spans';
 
@@ -11,28 +11,24 @@ import { intersectSpans } from './spans';
  * @throws ConfigError for what is no mask
  */
 export const allOf = /* @__PURE__ */ withKind('allOf', ['...masks'], (...masks: readonly Mask[]): Mask => {
-  return withNormalSpans(combine('allOf', masks, intersection));
-});
-
-function intersection(masks: readonly Mask[]): Pick<Mask, 'spans' | 'start' | 'dense'> {
   const dense = masks.flatMap((mask) => mask.dense ?? []);
-  const starting = masks.filter((mask) => mask.start);
-  const start = (b: number) =>
-    starting.reduce((last, mask) => Math.max(last, tokenStart(mask, b)), -Infinity);
-  const behindPadding = (row: MaskRow) => {
-    const first = starting.length > 0 ? Math.max(row.start, start(row.b)) : row.start;
-    return first === row.start ? row : { ...row, start: first };
-  };
-  return {
-    spans(row) {
-      const all: Span = [-Infinity, row.end];
-      const inner = behindPadding(row);
-      return masks.reduce<readonly Span[]>(
-        (visible, mask) => intersectSpans(visible, visibleSpans(mask, inner, all)),
-        [all],
-      );
-    },
-    ...(starting.length > 0 && { start }),
-    ...(dense.length > 0 && { dense }),
-  };
-}
+  const isBehindPadding = masks.some((mask) => mask.start);
+  const intersection = combine('allOf', masks, (all) => {
+    const start = (b: number) =>
+      all().reduce((last, mask) => (mask.start ? Math.max(last, tokenStart(mask, b)) : last), -Infinity);
+    return {
+      spans(row) {
+        const first = isBehindPadding ? Math.max(row.start, start(row.b)) : row.start;
+        const inner = first === row.start ? row : { ...row, start: first };
+        const every: Span = [-Infinity, row.end];
+        return all().reduce<readonly Span[]>(
+          (visible, mask) => intersectSpans(visible, visibleSpans(mask, inner, every)),
+          [every],
+        );
+      },
+      ...(isBehindPadding && { start }),
+      ...(dense.length > 0 && { dense }),
+    };
+  });
+  return withNormalSpans(intersection);
+});

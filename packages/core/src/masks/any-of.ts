@@ -11,24 +11,23 @@ import { uniteSpans } from './spans';
  * @throws ConfigError for what is no mask, and for a dense mask: spans and tensors can be and-ed only
  */
 export const anyOf = /* @__PURE__ */ withKind('anyOf', ['...masks'], (...masks: readonly Mask[]): Mask => {
-  return withNormalSpans(combine('anyOf', masks, union));
-});
-
-function union(masks: readonly Mask[]): Pick<Mask, 'spans' | 'start'> {
   if (masks.some((mask) => mask.dense)) {
     throw new ConfigError('anyOf', 'a dense mask cannot be or-ed; write dense(tf.logicalOr(one, other))', {
       masks: masks.map((mask) => mask.name),
     });
   }
   const areBehindPadding = masks.length > 0 && masks.every((mask) => mask.start);
-  return {
+  const union = combine('anyOf', masks, (all) => ({
     spans(row) {
-      const all: Span = [-Infinity, row.end];
-      return masks.reduce<readonly Span[]>(
-        (visible, mask) => uniteSpans(visible, visibleSpans(mask, row, all)),
+      const every: Span = [-Infinity, row.end];
+      return all().reduce<readonly Span[]>(
+        (visible, mask) => uniteSpans(visible, visibleSpans(mask, row, every)),
         [],
       );
     },
-    ...(areBehindPadding && { start: (b) => Math.min(...masks.map((mask) => tokenStart(mask, b))) }),
-  };
-}
+    ...(areBehindPadding && {
+      start: (b: number) => all().reduce((first, mask) => Math.min(first, tokenStart(mask, b)), Infinity),
+    }),
+  }));
+  return withNormalSpans(union);
+});
