@@ -1,5 +1,5 @@
 // An ONNX model of one node, as the bytes that onnxruntime reads.
-import protobuf from 'protobufjs';
+import { importPeer } from '../../../../scripts/peers/import-peer';
 
 /** A tensor that goes in or comes out. */
 export interface ModelValue {
@@ -24,9 +24,20 @@ const irVersion = 10;
 const attributeIsInteger = 2;
 const elementTypes = { float32: 1, int32: 6 } as const;
 
+/** What of protobufjs is used. */
+interface Protobuf {
+  parse(text: string, options: { readonly keepCase: boolean }): { readonly root: Root };
+}
+
+interface Root {
+  lookupType(name: string): {
+    fromObject(values: object): object;
+    encode(message: object): { finish(): Uint8Array };
+  };
+}
+
 /** The part of onnx.proto that such a model needs: Apache-2.0, the ONNX project. */
-const { root } = protobuf.parse(
-  `syntax = "proto3";
+const onnxProto = `syntax = "proto3";
   package onnx;
   message AttributeProto { string name = 1; int64 i = 3; int32 type = 20; }
   message NodeProto {
@@ -48,12 +59,17 @@ const { root } = protobuf.parse(
     repeated ValueInfoProto output = 12;
   }
   message OperatorSetIdProto { string domain = 1; int64 version = 2; }
-  message ModelProto { int64 ir_version = 1; GraphProto graph = 7; repeated OperatorSetIdProto opset_import = 8; }`,
-  { keepCase: true },
-);
-const ModelProto = root.lookupType('onnx.ModelProto');
+  message ModelProto { int64 ir_version = 1; GraphProto graph = 7; repeated OperatorSetIdProto opset_import = 8; }`;
 
-export function onnxModel({ op, domain = '', attributes, inputs, outputs }: OneNodeModel): Uint8Array {
+/** @throws Error where protobufjs is not installed */
+export async function onnxModel(model: OneNodeModel): Promise<Uint8Array> {
+  const { default: protobuf } = (await importPeer('protobufjs')) as { readonly default: Protobuf };
+  const { root } = protobuf.parse(onnxProto, { keepCase: true });
+  const ModelProto = root.lookupType('onnx.ModelProto');
+  return ModelProto.encode(ModelProto.fromObject(valuesOf(model))).finish();
+}
+
+function valuesOf({ op, domain = '', attributes, inputs, outputs }: OneNodeModel) {
   const node = {
     op_type: op,
     domain,
@@ -62,7 +78,7 @@ export function onnxModel({ op, domain = '', attributes, inputs, outputs }: OneN
     attribute: Object.entries(attributes).map(([name, i]) => ({ name, i, type: attributeIsInteger })),
   };
   const given = inputs.filter((value) => value !== undefined);
-  const model = ModelProto.fromObject({
+  return {
     ir_version: irVersion,
     opset_import: [
       { domain: '', version: opset },
@@ -74,8 +90,7 @@ export function onnxModel({ op, domain = '', attributes, inputs, outputs }: OneN
       input: given.map(valueInfo),
       output: outputs.map(valueInfo),
     },
-  });
-  return ModelProto.encode(model).finish();
+  };
 }
 
 const valueInfo = ({ name, type, dims }: ModelValue) => ({
