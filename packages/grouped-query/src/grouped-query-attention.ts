@@ -30,7 +30,7 @@ export interface GroupedQueryConfig extends AttentionConfig {
 const where = 'GroupedQueryAttention';
 
 function sizesOf(config: GroupedQueryConfig): AttentionSizes {
-  const { numKeyValueHeads } = config ?? {};
+  const numKeyValueHeads = config?.numKeyValueHeads ?? undefined;
   if (config && numKeyValueHeads === undefined) {
     throw new ConfigError(where, 'numKeyValueHeads must be given', {
       numHeads: config.numHeads,

@@ -21,9 +21,10 @@ export const where = 'MultiHeadAttention';
 /** @throws ConfigError for options that cannot be; it names them */
 export function multiHeadSizes(config: MultiHeadConfig): AttentionSizes {
   const sizes = attentionSizes(where, config, { options: ['numMemoryKeyValues', 'addZeroAttention'] });
-  const { numMemoryKeyValues, addZeroAttention } = config;
+  const { addZeroAttention } = config;
+  const numMemoryKeyValues = config.numMemoryKeyValues ?? 0;
   checkFlag(where, 'addZeroAttention', addZeroAttention);
-  if (numMemoryKeyValues) checkSizes(where, { numMemoryKeyValues });
+  if (numMemoryKeyValues !== 0) checkSizes(where, { numMemoryKeyValues });
   return sizes;
 }
 
@@ -35,7 +36,7 @@ export function multiHeadSizes(config: MultiHeadConfig): AttentionSizes {
 export function variableShapes(config: MultiHeadConfig): VariableShapes {
   const sizes = multiHeadSizes(config);
   const { numHeads, headDim, valueHeadDim } = sizes;
-  const { numMemoryKeyValues: M = 0 } = config;
+  const M = config.numMemoryKeyValues ?? 0;
   const memory = { 'memory/key': [M, numHeads * headDim], 'memory/value': [M, numHeads * valueHeadDim] };
   return { ...projectionShapes(sizes), ...(M > 0 && memory) };
 }

@@ -1,22 +1,22 @@
 // Attention with linear biases (Press et al. 2021, 2108.12409): head h adds -m_h |j - i| to the score of query i and key j.
 import { ConfigError, type VariableShapes } from '@polyhead/core';
-import { checkSizes, normalizeOptions } from '@polyhead/core/layer';
+import { checkSizes, normalizeOptions, withKind } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { checkFlags } from './check-options';
-import { type TrainedPosition, trainedPosition } from './position-method';
+import { type PositionParts, type TrainedPosition, trainedPosition } from './position-method';
 
 export interface AlibiConfig {
   /** Hq, the number of query heads. */
   readonly numHeads: number;
   /** m_h, a number for each query head. Default: `alibiSlopes`. */
-  readonly slopes?: readonly number[];
+  readonly slopes?: readonly number[] | undefined;
   /**
    * -m |j - i|; false: m (j - i), which is the same where no key lies ahead, and what BLOOM and MPT compute.
    * Default: true.
    */
-  readonly symmetric?: boolean;
+  readonly symmetric?: boolean | undefined;
   /** The slopes become the variable `slopes`. Default: false. */
-  readonly trainable?: boolean;
+  readonly trainable?: boolean | undefined;
 }
 
 const where = 'alibi';
@@ -38,24 +38,27 @@ export function alibiSlopes(numHeads: number): number[] {
  *
  * @throws ConfigError for options that cannot be
  */
-export function alibi(options: AlibiConfig): TrainedPosition {
-  const config = checkAlibi(options);
-  const { numHeads, slopes = alibiSlopes(numHeads), symmetric = true, trainable = false } = config;
-  const shapes: VariableShapes = trainable ? { slopes: [numHeads] } : {};
-  const method = trainedPosition(where, { config, needs: { numHeads }, shapes }, (variables) => ({
-    tables(_query, [from, to]) {
-      const ofHeads = trainable ? variables.get('slopes') : tf.tensor1d([...slopes]);
-      const reach = Float32Array.from({ length: to - from }, (_, r) =>
-        symmetric ? -Math.abs(from + r) : from + r,
-      );
-      const column = tf.reshape(ofHeads, [numHeads, 1]);
-      const table = tf.mul<tf.Tensor2D>(column, tf.tensor2d(reach, [1, to - from])); // [Hq, R]
-      return { bias: { table, index: { from } } };
-    },
-  }));
-  if (trainable) tf.tidy(() => method.setWeights({ slopes: tf.tensor1d([...slopes]) }));
-  return method;
-}
+export const alibi = /* @__PURE__ */ withKind(
+  where,
+  ['config', 'parts'],
+  (options: AlibiConfig, parts: PositionParts = {}): TrainedPosition => {
+    const config = checkAlibi(options);
+    const { numHeads, slopes = alibiSlopes(numHeads), symmetric = true, trainable = false } = config;
+    const shapes: VariableShapes = trainable ? { slopes: [numHeads] } : {};
+    const starts = { slopes: () => tf.tensor1d([...slopes]) };
+    return trainedPosition(where, { config, needs: { numHeads }, shapes, parts, starts }, (variables) => ({
+      tables(_query, [from, to]) {
+        const ofHeads = trainable ? variables.get('slopes') : tf.tensor1d([...slopes]);
+        const reach = Float32Array.from({ length: to - from }, (_, r) =>
+          symmetric ? -Math.abs(from + r) : from + r,
+        );
+        const column = tf.reshape(ofHeads, [numHeads, 1]);
+        const table = tf.mul<tf.Tensor2D>(column, tf.tensor2d(reach, [1, to - from])); // [Hq, R]
+        return { bias: { table, index: { from } } };
+      },
+    }));
+  },
+);
 
 function checkAlibi(options: AlibiConfig): AlibiConfig {
   const known = ['numHeads', 'slopes', 'symmetric', 'trainable'] as const;

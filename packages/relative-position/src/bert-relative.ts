@@ -3,20 +3,20 @@
 //
 //   score_ij = scale · (q_i · k_j + q_i · a_{i-j} [+ k_j · a_{i-j}])
 import { ConfigError } from '@polyhead/core';
-import { checkSizes, normalizeOptions } from '@polyhead/core/layer';
+import { checkOneOf, checkSizes, normalizeOptions, withKind } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
-import { checkOneOf, checkSeed } from './check-options';
+import { checkSeed } from './check-options';
 import { type PositionParts, type TrainedPosition, trainedPosition } from './position-method';
 
 export interface BertRelativeConfig {
   /** D, the size of a head. */
   readonly headDim: number;
   /** P: tokens stand less than P apart. Default: 512. */
-  readonly maxPositions?: number;
+  readonly maxPositions?: number | undefined;
   /** `relative_key`, or `relative_key_query` with the term of keys beside it. Default: `relative_key`. */
-  readonly type?: 'relative_key' | 'relative_key_query';
+  readonly type?: 'relative_key' | 'relative_key_query' | undefined;
   /** Same config, same start. */
-  readonly seed?: number;
+  readonly seed?: number | undefined;
 }
 
 const where = 'bertRelative';
@@ -27,25 +27,29 @@ const where = 'bertRelative';
  *
  * @throws ConfigError for options that cannot be, and in a call for tokens P or more apart
  */
-export function bertRelative(options: BertRelativeConfig, parts: PositionParts = {}): TrainedPosition {
-  const config = checkBert(options);
-  const { headDim, maxPositions: P = 512, type = 'relative_key', seed } = config;
-  const mirrored = Int32Array.from({ length: 2 * P - 1 }, (_, r) => 2 * P - 2 - r);
-  const index = { from: 1 - P, rows: mirrored };
-  const shapes = { table: [2 * P - 1, headDim] };
-  return trainedPosition(where, { config, needs: { headDim }, seed, shapes, parts }, (variables) => ({
-    tables(_query, [from, to]) {
-      if (from <= -P || to > P) {
-        throw new ConfigError(where, 'tokens must stand less than maxPositions apart', {
-          maxPositions: P,
-          distances: `${from} to ${to - 1}`,
-        });
-      }
-      const byDistance = { table: tf.expandDims<tf.Tensor3D>(variables.get('table'), 0), index };
-      return { keys: byDistance, ...(type === 'relative_key_query' && { queries: byDistance }) };
-    },
-  }));
-}
+export const bertRelative = /* @__PURE__ */ withKind(
+  where,
+  ['config', 'parts'],
+  (options: BertRelativeConfig, parts: PositionParts = {}): TrainedPosition => {
+    const config = checkBert(options);
+    const { headDim, maxPositions: P = 512, type = 'relative_key' } = config;
+    const mirrored = Int32Array.from({ length: 2 * P - 1 }, (_, r) => 2 * P - 2 - r);
+    const index = { from: 1 - P, rows: mirrored };
+    const shapes = { table: [2 * P - 1, headDim] };
+    return trainedPosition(where, { config, needs: { headDim }, shapes, parts }, (variables) => ({
+      tables(_query, [from, to]) {
+        if (from <= -P || to > P) {
+          throw new ConfigError(where, 'tokens must stand less than maxPositions apart', {
+            maxPositions: P,
+            distances: `${from} to ${to - 1}`,
+          });
+        }
+        const byDistance = { table: tf.expandDims<tf.Tensor3D>(variables.get('table'), 0), index };
+        return { keys: byDistance, ...(type === 'relative_key_query' && { queries: byDistance }) };
+      },
+    }));
+  },
+);
 
 function checkBert(options: BertRelativeConfig): BertRelativeConfig {
   const known = ['headDim', 'maxPositions', 'type', 'seed'] as const;

@@ -124,7 +124,7 @@ describe.each(methods)('%s with %j', (name, needs, create) => {
     const layer = new MultiHeadAttention({ embedDim: 8, ...sizes }, { position });
     position.dispose();
     const heads: tf.Tensor4D = tf.zeros([1, 2, 3, 4]);
-    const disposed = new RegExp(`^${name}: the position method must not be disposed`);
+    const disposed = new RegExp(`^${name}: ${name} must not be disposed`);
     expect(() => position.tables!(heads, [-2, 3])).toThrow(disposed);
     expect(() => layer.apply({ query: tf.zeros([1, 3, 8]) })).toThrow(disposed);
     layer.dispose();

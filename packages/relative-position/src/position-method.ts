@@ -6,7 +6,13 @@ import {
   ShapeError,
   type VariableShapes,
 } from '@polyhead/core';
-import { checkTensor, checkTokenPositions, normalizeOptions, Weights } from '@polyhead/core/layer';
+import {
+  checkTensor,
+  checkTokenPositions,
+  normalizeOptions,
+  type WeightOptions,
+  Weights,
+} from '@polyhead/core/layer';
 import type * as tf from '@tensorflow/tfjs-core';
 
 /** A position method that is trained. */
@@ -19,8 +25,10 @@ export interface TrainedPosition extends PositionMethod {
 
 /** Objects that a trained method works with; never part of its config. */
 export interface PositionParts {
-  /** First numbers of the variables. Default: Glorot uniform. */
+  /** First numbers of the variables. Default: each has its own start, matrices Glorot uniform. */
   readonly initializer?: Initializer | undefined;
+  /** Stands before the names of its variables, wherever they are listed. Default: that of the layer that lists them. */
+  readonly name?: string | undefined;
 }
 
 /** What a method computes with: the variables of its own, or those that a layer holds for it. */
@@ -43,7 +51,7 @@ type Formula = Pick<PositionMethod, 'rotate' | 'tables' | 'selfOnly' | 'scale'>;
 
 interface Described {
   readonly config: object;
-  readonly needs?: NeededSizes;
+  readonly needs?: NeededSizes | undefined;
 }
 
 /** A position method without variables: it has nothing to dispose. */
@@ -72,60 +80,53 @@ export function positionMethod(
       },
     }),
     dispose() {},
+    toJSON: () => ({ kind: where, config }),
   };
+}
+
+/** What makes variables, and what else stands in JSON. */
+interface Trained extends Pick<WeightOptions, 'starts'> {
+  readonly config: object;
+  readonly shapes: VariableShapes;
+  readonly parts: PositionParts | null | undefined;
+  /** Parts of its own, which are in JSON. */
+  readonly others?: { readonly [name: string]: object | undefined };
 }
 
 /** A position method with variables of its own. */
 export function trainedPosition(
   where: string,
-  {
-    shapes,
-    parts = {},
-    seed,
-    ...described
-  }: Described & {
-    readonly shapes: VariableShapes;
-    readonly parts?: PositionParts;
-    readonly seed?: number | undefined;
-  },
+  { needs = {}, ...trained }: Described & Trained,
   formula: (variables: VariablesByName) => Formula,
 ): TrainedPosition {
-  const { weights, ...owner } = ownVariables(where, { shapes, parts, seed });
-  return { ...positionMethod(where, described, formula(weights)), ...owner };
+  const { weights, ...owner } = ownVariables(where, trained);
+  return { ...positionMethod(where, { config: trained.config, needs }, formula(weights)), ...owner };
 }
 
-/** Variables, and the doors to them that everything trained here has. */
-export function ownVariables(
-  where: string,
-  {
-    shapes,
-    parts,
-    seed = Math.floor(Math.random() * 2 ** 31),
-  }: {
-    readonly shapes: VariableShapes;
-    readonly parts: PositionParts;
-    readonly seed?: number | undefined;
-  },
-) {
-  const { initializer } = normalizeOptions(where, 'parts', parts, ['initializer']);
-  const own = new Weights(where, shapes, { seed, ...(initializer && { initializer }) });
-  const { variables } = own;
-  const alive = () => {
-    if (!variables.some(({ variable }) => variable.isDisposed)) return own;
-    throw new ShapeError(where, 'the position method must not be disposed', {
-      variables: variables.map(({ name }) => name),
-    });
-  };
-  const weights: VariablesByName = {
-    get: (name) => alive().get(name),
-    find: (name) => alive().find(name),
-  };
+/** Variables that start from `config.seed`, and the doors to them that everything trained here has. */
+export function ownVariables(where: string, { config, shapes, parts, starts, others = {} }: Trained) {
+  const known = ['initializer', 'name', ...Object.keys(others)] as 'name'[];
+  const { initializer, name } = normalizeOptions<PositionParts>(where, 'parts', parts ?? {}, known);
+  if (name !== undefined && (typeof name !== 'string' || name === ''))
+    throw new ConfigError(where, 'parts.name must be a text, such as "encoder/position"', { name });
+  const { seed = Math.floor(Math.random() * 2 ** 31) } = config as { readonly seed?: number };
+  const own = new Weights(where, shapes, { seed, name, initializer, starts });
+  const drawn = Object.keys(shapes).some((short) => !starts?.[short]);
+  const partsOfJSON = Object.fromEntries(
+    Object.entries({ name, ...others }).filter(([, part]) => part !== undefined),
+  );
   return {
-    weights,
-    variables,
-    getWeights: () => alive().read(),
-    setWeights: (named: Readonly<Record<string, tf.Tensor>>) => alive().write(named),
+    weights: own as VariablesByName,
+    name,
+    variables: own.variables,
+    getWeights: () => own.read(),
+    setWeights: (named: Readonly<Record<string, tf.Tensor>>) => own.write(named),
     dispose: () => own.dispose(),
+    toJSON: () => ({
+      kind: where,
+      config: drawn ? { ...config, seed } : config,
+      ...(Object.keys(partsOfJSON).length > 0 && { parts: partsOfJSON }),
+    }),
   };
 }
 

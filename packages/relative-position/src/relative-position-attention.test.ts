@@ -116,7 +116,7 @@ describe('RelativePositionAttention', () => {
   });
 
   it('refuses parts that are no object', () => {
-    const parts = null as unknown as object;
+    const parts = 5 as unknown as object;
     expect(() => new RelativePositionAttention({ embedDim: 12, numHeads: 3 }, parts)).toThrow(
       /parts must be an object/,
     );

@@ -26,7 +26,7 @@ import { type ShawOptions, shawOptions, shawShapes, shawTables } from './shaw';
 
 export interface RelativePositionConfig extends AttentionConfig, ShawOptions {
   /** Tables of their own for each head. Default: false, all heads share them. */
-  readonly perHead?: boolean;
+  readonly perHead?: boolean | undefined;
 }
 
 const where = 'RelativePositionAttention';
@@ -47,7 +47,8 @@ export function variableShapes(config: RelativePositionConfig): VariableShapes {
   const { numHeads, headDim, valueHeadDim } = sizes;
   const { perHead } = config;
   checkFlags(where, { perHead });
-  const tables = shawShapes(where, { ...config, headDim, valueHeadDim }, perHead ? numHeads : undefined);
+  const options = { ...tableOptions(config), headDim, valueHeadDim };
+  const tables = shawShapes(where, options, perHead ? numHeads : undefined);
   const prefixed = Object.entries(tables).map(([name, shape]) => [`position/${name}`, shape]);
   return { ...projectionShapes(sizes), ...Object.fromEntries(prefixed) };
 }
@@ -76,7 +77,7 @@ export class RelativePositionAttention extends AttentionLayer<RelativePositionCo
     this.position = position ?? {
       config: {},
       variables: [], // the layer's own
-      ...shawTables(config, (name) => this.weights.get(`position/${name}`)),
+      ...shawTables(tableOptions(config), (name) => this.weights.get(`position/${name}`)),
       dispose() {},
     };
   }
@@ -108,8 +109,14 @@ export class RelativePositionAttention extends AttentionLayer<RelativePositionCo
   }
 }
 
+/** What of the config describes the tables, without what is null. */
+function tableOptions(config: RelativePositionConfig): ShawOptions {
+  const named = shawOptions.map((name) => [name, config[name] ?? undefined]);
+  return Object.fromEntries(named) as ShawOptions;
+}
+
 function checkNoTables(config: RelativePositionConfig): void {
-  const named = ownOptions.filter((name) => config[name] !== undefined);
+  const named = ownOptions.filter((name) => (config[name] ?? undefined) !== undefined);
   if (named.length === 0) return;
   throw new ConfigError(where, 'a position method given as a part takes the place of the tables', {
     'options of the tables': named,

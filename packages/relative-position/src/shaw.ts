@@ -3,30 +3,30 @@
 //
 //   score_ij = scale · q_i · (k_j + a^K_{j-i}),   output_i = Σ_j w_ij (v_j + a^V_{j-i}),   a_d = table[clip(d, -k, k) + k]
 import { ConfigError, type PositionMethod, type VariableShapes } from '@polyhead/core';
-import { checkNumber, checkSizes, normalizeOptions } from '@polyhead/core/layer';
+import { checkNumber, checkOneOf, checkSizes, normalizeOptions, withKind } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
-import { checkOneOf, checkSeed } from './check-options';
+import { checkSeed } from './check-options';
 import { type PositionParts, type TrainedPosition, trainedPosition } from './position-method';
 
 /** What the tables are, whoever holds them. */
 export interface ShawOptions {
   /** k, the largest distance that has a row of its own: at least 0. Default: 128. */
-  readonly maxRelativePosition?: number;
+  readonly maxRelativePosition?: number | undefined;
   /** A table for values: none, one of its own, or that of keys (OpenNMT). Default: `none`. */
-  readonly valueTable?: 'none' | 'own' | 'keys';
+  readonly valueTable?: 'none' | 'own' | 'keys' | undefined;
   /** What distances beyond k have: the last row, or nothing (VITS). Default: `clip`. */
-  readonly beyond?: 'clip' | 'zero';
+  readonly beyond?: 'clip' | 'zero' | undefined;
 }
 
 export interface ShawConfig extends ShawOptions {
   /** D, the size of a query and key head. */
   readonly headDim: number;
   /** Dv, the size of a value head. Default: D. */
-  readonly valueHeadDim?: number;
+  readonly valueHeadDim?: number | undefined;
   /** Hq: tables of their own for each query head. Default: all heads share them. */
-  readonly numHeads?: number;
+  readonly numHeads?: number | undefined;
   /** Same config, same start. */
-  readonly seed?: number;
+  readonly seed?: number | undefined;
 }
 
 const where = 'shaw';
@@ -39,16 +39,20 @@ export const shawOptions: readonly (keyof ShawOptions)[] = ['maxRelativePosition
  *
  * @throws ConfigError for options that cannot be
  */
-export function shaw(options: ShawConfig, parts: PositionParts = {}): TrainedPosition {
-  const config = checkShaw(options);
-  const { seed, headDim, numHeads, valueTable = 'none' } = config;
-  const { valueHeadDim = headDim } = config;
-  const needs = { headDim, numHeads, ...(valueTable !== 'none' && { valueHeadDim }) };
-  const shapes = shawShapes(where, config, numHeads);
-  return trainedPosition(where, { config, needs, seed, shapes, parts }, (variables) =>
-    shawTables(config, (name) => variables.get(name)),
-  );
-}
+export const shaw = /* @__PURE__ */ withKind(
+  where,
+  ['config', 'parts'],
+  (options: ShawConfig, parts: PositionParts = {}): TrainedPosition => {
+    const config = checkShaw(options);
+    const { headDim, numHeads, valueTable = 'none' } = config;
+    const { valueHeadDim = headDim } = config;
+    const needs = { headDim, numHeads, ...(valueTable !== 'none' && { valueHeadDim }) };
+    const shapes = shawShapes(where, config, numHeads);
+    return trainedPosition(where, { config, needs, shapes, parts }, (variables) =>
+      shawTables(config, (name) => variables.get(name)),
+    );
+  },
+);
 
 /**
  * Shapes of the tables.

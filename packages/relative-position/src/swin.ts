@@ -1,7 +1,7 @@
 // Relative bias of image windows (Liu et al. 2021, 2103.14030, section 3.2): a learned number for each offset in y and x,
 // added to scores. A token at (y, x) of a window h x w stands at y (2w - 1) + x, so that a distance tells both offsets.
 import { ConfigError, type TokenPositions } from '@polyhead/core';
-import { checkSizes, normalizeOptions } from '@polyhead/core/layer';
+import { checkSizes, normalizeOptions, withKind } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { checkHeightWidth, checkSeed } from './check-options';
 import { type PositionParts, type TrainedPosition, trainedPosition } from './position-method';
@@ -12,7 +12,7 @@ export interface SwinConfig {
   /** Hq, the number of query heads. */
   readonly numHeads: number;
   /** Same config, same start. */
-  readonly seed?: number;
+  readonly seed?: number | undefined;
 }
 
 const where = 'swin';
@@ -31,26 +31,30 @@ export function windowPositions(window: readonly [height: number, width: number]
  *
  * @throws ConfigError for options that cannot be, and in a call whose positions are not those of `windowPositions`
  */
-export function swin(options: SwinConfig, parts: PositionParts = {}): TrainedPosition {
-  const config = checkSwin(options);
-  const { window, numHeads, seed } = config;
-  const [height, width] = window;
-  const R = (2 * height - 1) * (2 * width - 1);
-  const farthest = (R - 1) / 2;
-  const index = { from: -farthest, rows: Int32Array.from({ length: R }, (_, r) => R - 1 - r) };
-  const described = { config, needs: { numHeads }, seed, shapes: { table: [R, numHeads] }, parts };
-  return trainedPosition(where, described, (variables) => ({
-    tables(_query, [from, to]) {
-      if (from !== -farthest || to !== farthest + 1) {
-        throw new ConfigError(where, 'positions must be those of windowPositions(window)', {
-          window,
-          distances: `${from} to ${to - 1}, not ${-farthest} to ${farthest}`,
-        });
-      }
-      return { bias: { table: tf.transpose(variables.get('table')) as tf.Tensor2D, index } };
-    },
-  }));
-}
+export const swin = /* @__PURE__ */ withKind(
+  where,
+  ['config', 'parts'],
+  (options: SwinConfig, parts: PositionParts = {}): TrainedPosition => {
+    const config = checkSwin(options);
+    const { window, numHeads } = config;
+    const [height, width] = window;
+    const R = (2 * height - 1) * (2 * width - 1);
+    const farthest = (R - 1) / 2;
+    const index = { from: -farthest, rows: Int32Array.from({ length: R }, (_, r) => R - 1 - r) };
+    const described = { config, needs: { numHeads }, shapes: { table: [R, numHeads] }, parts };
+    return trainedPosition(where, described, (variables) => ({
+      tables(_query, [from, to]) {
+        if (from !== -farthest || to !== farthest + 1) {
+          throw new ConfigError(where, 'positions must be those of windowPositions(window)', {
+            window,
+            distances: `${from} to ${to - 1}, not ${-farthest} to ${farthest}`,
+          });
+        }
+        return { bias: { table: tf.transpose(variables.get('table')) as tf.Tensor2D, index } };
+      },
+    }));
+  },
+);
 
 function checkSwin(options: SwinConfig): SwinConfig {
   const config = normalizeOptions(where, 'config', options, ['window', 'numHeads', 'seed']) as SwinConfig;

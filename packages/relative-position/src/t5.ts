@@ -2,7 +2,7 @@
 // number for each head, added to scores. Near distances have a bucket each; farther ones share buckets that widen as
 // powers, up to a last one for all beyond a maximum.
 import { ConfigError } from '@polyhead/core';
-import { checkSizes, normalizeOptions } from '@polyhead/core/layer';
+import { checkSizes, normalizeOptions, withKind } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { checkFlags, checkMaxDistance, checkSeed } from './check-options';
 import { type PositionParts, type TrainedPosition, trainedPosition } from './position-method';
@@ -11,15 +11,15 @@ export interface T5Config {
   /** Hq, the number of query heads. */
   readonly numHeads: number;
   /** Default: 32. */
-  readonly numBuckets?: number;
+  readonly numBuckets?: number | undefined;
   /** From this distance on all share the last bucket. Default: 128. */
-  readonly maxDistance?: number;
+  readonly maxDistance?: number | undefined;
   /** Half of the buckets for keys ahead; false: those share the bucket of distance 0. Default: true. */
-  readonly bidirectional?: boolean;
+  readonly bidirectional?: boolean | undefined;
   /** A bias in cross-attention too, where T5 has none. Default: false. */
-  readonly crossAttention?: boolean;
+  readonly crossAttention?: boolean | undefined;
   /** Same config, same start. */
-  readonly seed?: number;
+  readonly seed?: number | undefined;
 }
 
 const where = 't5';
@@ -46,20 +46,24 @@ export function t5Bucket(distance: number, config: Omit<T5Config, 'numHeads'> = 
  *
  * @throws ConfigError for options that cannot be
  */
-export function t5(options: T5Config, parts: PositionParts = {}): TrainedPosition {
-  const config = checkT5(options);
-  const { numHeads, numBuckets = 32, maxDistance = 128, crossAttention = false, seed } = config;
-  const buckets = Int32Array.from({ length: 2 * maxDistance + 1 }, (_, r) =>
-    t5Bucket(r - maxDistance, config),
-  );
-  const index = { from: -maxDistance, rows: buckets };
-  const shapes = { table: [numBuckets, numHeads] };
-  return trainedPosition(where, { config, needs: { numHeads }, seed, shapes, parts }, (variables) => ({
-    scale: 1, // products of T5 are not scaled
-    selfOnly: !crossAttention,
-    tables: () => ({ bias: { table: tf.transpose(variables.get('table')) as tf.Tensor2D, index } }),
-  }));
-}
+export const t5 = /* @__PURE__ */ withKind(
+  where,
+  ['config', 'parts'],
+  (options: T5Config, parts: PositionParts = {}): TrainedPosition => {
+    const config = checkT5(options);
+    const { numHeads, numBuckets = 32, maxDistance = 128, crossAttention = false } = config;
+    const buckets = Int32Array.from({ length: 2 * maxDistance + 1 }, (_, r) =>
+      t5Bucket(r - maxDistance, config),
+    );
+    const index = { from: -maxDistance, rows: buckets };
+    const shapes = { table: [numBuckets, numHeads] };
+    return trainedPosition(where, { config, needs: { numHeads }, shapes, parts }, (variables) => ({
+      scale: 1, // products of T5 are not scaled
+      selfOnly: !crossAttention,
+      tables: () => ({ bias: { table: tf.transpose(variables.get('table')) as tf.Tensor2D, index } }),
+    }));
+  },
+);
 
 function checkT5(options: T5Config): T5Config {
   const known = ['numHeads', 'numBuckets', 'maxDistance', 'bidirectional', 'crossAttention', 'seed'] as const;

@@ -2,7 +2,7 @@
 //
 //   score_ij = scale · ((q_i + u) · k_j + (q_i + v) · W r_{i-j}),   r the sinusoids of a distance
 import { ConfigError, splitHeads } from '@polyhead/core';
-import { addBroadcast, checkSizes, normalizeOptions, project } from '@polyhead/core/layer';
+import { addBroadcast, checkSizes, normalizeOptions, project, withKind } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { sinusoids } from './absolute/sinusoidal';
 import { checkFlags, checkSeed } from './check-options';
@@ -20,13 +20,13 @@ export interface TransformerXLConfig {
   /** D, the size of a head. */
   readonly headDim: number;
   /** Width of the sinusoids: even. Default: numHeads · headDim. */
-  readonly embedDim?: number;
+  readonly embedDim?: number | undefined;
   /** Vectors for keys ahead too; false: those have no term, which halves the work under a causal mask. Default: true. */
-  readonly bidirectional?: boolean;
+  readonly bidirectional?: boolean | undefined;
   /** Sines and cosines alternate, as in Conformer; false: all sines, then all cosines. Default: false. */
-  readonly interleaved?: boolean;
+  readonly interleaved?: boolean | undefined;
   /** Same config, same start. */
-  readonly seed?: number;
+  readonly seed?: number | undefined;
 }
 
 const where = 'transformerXL';
@@ -40,42 +40,46 @@ const where = 'transformerXL';
  *
  * @throws ConfigError for options that cannot be
  */
-export function transformerXL(options: TransformerXLConfig, parts: PositionParts = {}): TrainedPosition {
-  const config = checkTransformerXL(options);
-  const { numHeads, headDim, embedDim = numHeads * headDim, bidirectional = true, seed } = config;
-  const shapes = {
-    contentBias: [numHeads, headDim],
-    positionBias: [numHeads, headDim],
-    kernel: [embedDim, numHeads * headDim],
-  };
-  let remembered: RememberedVectors | undefined;
-  const method = trainedPosition(
-    where,
-    { config, needs: { numHeads, headDim }, seed, shapes, parts },
-    (variables) => {
-      remembered = new RememberedVectors({ ...config, embedDim }, variables);
-      const withBias = (query: tf.Tensor4D, name: string) =>
-        addBroadcast(query, tf.reshape(variables.get(name), [1, numHeads, 1, headDim]));
-      return {
-        rotate(heads, role) {
-          return role === 'key' ? heads : withBias(heads, 'contentBias');
-        },
-        tables(query, [from, to]) {
-          const end = bidirectional ? to : Math.max(from + 1, Math.min(to, 1));
-          const { table, first } = remembered!.between(from, end);
-          return { keys: { table, index: { from: first }, query: withBias(query, 'positionBias') } };
-        },
-      };
-    },
-  );
-  return {
-    ...method,
-    dispose() {
-      remembered?.dispose();
-      method.dispose();
-    },
-  };
-}
+export const transformerXL = /* @__PURE__ */ withKind(
+  where,
+  ['config', 'parts'],
+  (options: TransformerXLConfig, parts: PositionParts = {}): TrainedPosition => {
+    const config = checkTransformerXL(options);
+    const { numHeads, headDim, embedDim = numHeads * headDim, bidirectional = true } = config;
+    const shapes = {
+      contentBias: [numHeads, headDim],
+      positionBias: [numHeads, headDim],
+      kernel: [embedDim, numHeads * headDim],
+    };
+    let remembered: RememberedVectors | undefined;
+    const method = trainedPosition(
+      where,
+      { config, needs: { numHeads, headDim }, shapes, parts },
+      (variables) => {
+        remembered = new RememberedVectors({ ...config, embedDim }, variables);
+        const withBias = (query: tf.Tensor4D, name: string) =>
+          addBroadcast(query, tf.reshape(variables.get(name), [1, numHeads, 1, headDim]));
+        return {
+          rotate(heads, role) {
+            return role === 'key' ? heads : withBias(heads, 'contentBias');
+          },
+          tables(query, [from, to]) {
+            const end = bidirectional ? to : Math.max(from + 1, Math.min(to, 1));
+            const { table, first } = remembered!.between(from, end);
+            return { keys: { table, index: { from: first }, query: withBias(query, 'positionBias') } };
+          },
+        };
+      },
+    );
+    return {
+      ...method,
+      dispose() {
+        remembered?.dispose();
+        method.dispose();
+      },
+    };
+  },
+);
 
 /** Projected sinusoids of distances, kept as long as they serve. */
 class RememberedVectors {

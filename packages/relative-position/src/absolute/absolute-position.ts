@@ -19,6 +19,8 @@ export interface AbsolutePosition {
   addTo(embeddings: tf.Tensor3D, at?: TokenPositions | null | undefined): tf.Tensor3D;
   /** Disposes what it owns; twice is once. */
   dispose(): void;
+  /** Plain JSON, which `fromConfig` reads. */
+  toJSON(): object;
 }
 
 /**

@@ -1,7 +1,7 @@
 // Absolute positions as learned vectors, added to embeddings (Gehring et al. 2017, 1705.03122; BERT, GPT-2).
 import { ConfigError } from '@polyhead/core';
 import { differentiable } from '@polyhead/core/kernel';
-import { addBroadcast, checkSizes, normalizeOptions } from '@polyhead/core/layer';
+import { addBroadcast, checkSizes, normalizeOptions, withKind } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { checkSeed } from '../check-options';
 import { frozenCopy, ownVariables, type PositionParts, type TrainedPosition } from '../position-method';
@@ -13,7 +13,7 @@ export interface LearnedConfig {
   /** How many positions there are: 0 to maxPositions - 1. */
   readonly maxPositions: number;
   /** Same config, same start. */
-  readonly seed?: number;
+  readonly seed?: number | undefined;
 }
 
 const where = 'learned';
@@ -23,40 +23,44 @@ const where = 'learned';
  *
  * @throws ConfigError for options that cannot be, and in a call for positions past the end of the table
  */
-export function learned(
-  options: LearnedConfig,
-  parts: PositionParts = {},
-): AbsolutePosition & Pick<TrainedPosition, 'getWeights' | 'setWeights'> {
-  const config = normalizeOptions(where, 'config', options, [
-    'embedDim',
-    'maxPositions',
-    'seed',
-  ]) as LearnedConfig;
-  const { embedDim, maxPositions, seed } = config;
-  checkSizes(where, { embedDim, maxPositions });
-  checkSeed(where, seed);
-  const shapes = { table: [maxPositions, embedDim] };
-  const { weights, ...owner } = ownVariables(where, { shapes, parts, seed });
-  return {
-    ...owner,
-    config: frozenCopy(config),
-    addTo(embeddings, at) {
-      const { positions, entries, S } = tokensOf(where, embeddings, { at, embedDim });
-      const last = positions.reduce((most, position) => Math.max(most, position), 0);
-      if (last >= maxPositions) {
-        throw new ConfigError(where, 'positions must be below maxPositions: the table ends there', {
-          position: last,
-          maxPositions,
+export const learned = /* @__PURE__ */ withKind(
+  where,
+  ['config', 'parts'],
+  (
+    options: LearnedConfig,
+    parts: PositionParts = {},
+  ): AbsolutePosition & Pick<TrainedPosition, 'getWeights' | 'setWeights'> => {
+    const config = normalizeOptions(where, 'config', options, [
+      'embedDim',
+      'maxPositions',
+      'seed',
+    ]) as LearnedConfig;
+    const { embedDim, maxPositions, seed } = config;
+    checkSizes(where, { embedDim, maxPositions });
+    checkSeed(where, seed);
+    const shapes = { table: [maxPositions, embedDim] };
+    const { weights, ...owner } = ownVariables(where, { config, shapes, parts });
+    return {
+      ...owner,
+      config: frozenCopy(config),
+      addTo(embeddings, at) {
+        const { positions, entries, S } = tokensOf(where, embeddings, { at, embedDim });
+        const last = positions.reduce((most, position) => Math.max(most, position), 0);
+        if (last >= maxPositions) {
+          throw new ConfigError(where, 'positions must be below maxPositions: the table ends there', {
+            position: last,
+            maxPositions,
+          });
+        }
+        const rows = positions.map((position) => Math.max(0, position));
+        return tf.tidy(() => {
+          const vectors = tf.reshape(rowsOf(weights.get('table'), rows), [entries, S, embedDim]);
+          return addBroadcast(embeddings, vectors);
         });
-      }
-      const rows = positions.map((position) => Math.max(0, position));
-      return tf.tidy(() => {
-        const vectors = tf.reshape(rowsOf(weights.get('table'), rows), [entries, S, embedDim]);
-        return addBroadcast(embeddings, vectors);
-      });
-    },
-  };
-}
+      },
+    };
+  },
+);
 
 /** [rows, E]. tfjs's own gradient of `gather` fails on wasm; `scatterND` sums where rows meet. */
 function rowsOf(table: tf.Tensor, rows: Int32Array): tf.Tensor {

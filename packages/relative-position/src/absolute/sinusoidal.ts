@@ -1,6 +1,6 @@
 // Absolute positions as sinusoids, added to embeddings (Vaswani et al. 2017, 1706.03762, section 3.5).
 import { ConfigError } from '@polyhead/core';
-import { checkNumber, checkSizes, normalizeOptions } from '@polyhead/core/layer';
+import { checkNumber, checkSizes, normalizeOptions, withKind } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { checkFlags } from '../check-options';
 import { frozenCopy } from '../position-method';
@@ -10,9 +10,9 @@ export interface SinusoidalConfig {
   /** E, the width of the embeddings: even. */
   readonly embedDim: number;
   /** Default: 10000. */
-  readonly base?: number;
+  readonly base?: number | undefined;
   /** Sines at even columns and cosines at odd ones; false: all sines, then all cosines. Default: true. */
-  readonly interleaved?: boolean;
+  readonly interleaved?: boolean | undefined;
 }
 
 const where = 'sinusoidal';
@@ -22,31 +22,36 @@ const where = 'sinusoidal';
  *
  * @throws ConfigError for options that cannot be
  */
-export function sinusoidal(options: SinusoidalConfig): AbsolutePosition {
-  const config = normalizeOptions(where, 'config', options, [
-    'embedDim',
-    'base',
-    'interleaved',
-  ]) as SinusoidalConfig;
-  const { embedDim, base = 10_000, interleaved = true } = config;
-  checkSizes(where, { embedDim });
-  checkNumber(where, 'base', base, [(x) => x > 1, 'a number above 1']);
-  checkFlags(where, { interleaved });
-  if (embedDim % 2 !== 0) throw new ConfigError(where, 'embedDim must be even', { embedDim });
-  return {
-    config: frozenCopy(config),
-    variables: [],
-    addTo(embeddings, at) {
-      const { positions, entries, S } = tokensOf(where, embeddings, { at, embedDim });
-      return tf.tidy(() => {
-        const numbers = sinusoids(positions, embedDim, { base, interleaved });
-        const vectors = tf.tensor3d(numbers, [entries, S, embedDim]);
-        return tf.add<tf.Tensor3D>(embeddings, vectors);
-      });
-    },
-    dispose() {},
-  };
-}
+export const sinusoidal = /* @__PURE__ */ withKind(
+  where,
+  ['config'],
+  (options: SinusoidalConfig): AbsolutePosition => {
+    const config = normalizeOptions(where, 'config', options, [
+      'embedDim',
+      'base',
+      'interleaved',
+    ]) as SinusoidalConfig;
+    const { embedDim, base = 10_000, interleaved = true } = config;
+    checkSizes(where, { embedDim });
+    checkNumber(where, 'base', base, [(x) => x > 1, 'a number above 1']);
+    checkFlags(where, { interleaved });
+    if (embedDim % 2 !== 0) throw new ConfigError(where, 'embedDim must be even', { embedDim });
+    return {
+      config: frozenCopy(config),
+      variables: [],
+      addTo(embeddings, at) {
+        const { positions, entries, S } = tokensOf(where, embeddings, { at, embedDim });
+        return tf.tidy(() => {
+          const numbers = sinusoids(positions, embedDim, { base, interleaved });
+          const vectors = tf.tensor3d(numbers, [entries, S, embedDim]);
+          return tf.add<tf.Tensor3D>(embeddings, vectors);
+        });
+      },
+      dispose() {},
+      toJSON: () => ({ kind: where, config }),
+    };
+  },
+);
 
 /**
  * sin(p / base^(2i / width)) and cos of the same, for i = 0 … width / 2 - 1, in doubles.

@@ -1,7 +1,7 @@
 // What describes DeBERTa's positions.
 import { ConfigError } from '@polyhead/core';
-import { checkSizes, normalizeOptions } from '@polyhead/core/layer';
-import { checkFlags, checkMaxDistance, checkOneOf, checkSeed } from '../check-options';
+import { checkOneOf, checkSizes, normalizeOptions } from '@polyhead/core/layer';
+import { checkFlags, checkMaxDistance, checkSeed } from '../check-options';
 
 /** A product of content with positions: q · position, or position · k. */
 export type DebertaTerm = 'contentToPosition' | 'positionToContent';

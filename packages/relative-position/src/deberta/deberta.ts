@@ -2,7 +2,7 @@
 //
 //   score_ij = scale · (q_i · k_j + q_i · (P W^K)_δ + k_j · (P W^Q)_δ),   δ = clip(bucket(i - j) + span, 0, 2 span - 1)
 import { ConfigError, type LayerWeights, ShapeError, splitHeads, type VariableShapes } from '@polyhead/core';
-import { normalizeOptions, project } from '@polyhead/core/layer';
+import { project, withKind } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { type PositionParts, type TrainedPosition, trainedPosition } from '../position-method';
 import { bothTerms, checkDeberta, type DebertaConfig, spanOf } from './deberta-config';
@@ -25,52 +25,58 @@ const where = 'deberta';
  *
  * @throws ConfigError for options that cannot be, ShapeError for embeddings of another shape
  */
-export function deberta(options: DebertaConfig, parts: DebertaParts = {}): TrainedPosition {
-  const config = checkDeberta(where, options);
-  const { embeddings, ...others } = normalizeOptions(where, 'parts', parts, ['embeddings', 'initializer']);
-  const { embedDim, numHeads, headDim = embedDim / numHeads, seed, terms = bothTerms } = config;
-  const shapeOfEmbeddings = [2 * spanOf(config), embedDim];
-  const shared = embeddings && checkEmbeddings(where, embeddings, shapeOfEmbeddings);
-  const shapes = {
-    ...(!shared && { embeddings: shapeOfEmbeddings }),
-    ...(config.projections !== 'layer' && projectionShapes(config)),
-  };
-  const indexOf = distanceRows(config);
-  const described = { config, needs: { numHeads, headDim }, seed, shapes, parts: others };
-  const method = trainedPosition(where, described, (own) => {
-    const weightsOf = (layer?: LayerWeights): LayerWeights =>
-      config.projections === 'layer'
-        ? weightsOfLayer(config, layer)
-        : { name: where, weight: (name) => own.find(name) };
+export const deberta = /* @__PURE__ */ withKind(
+  where,
+  ['config', 'parts'],
+  (options: DebertaConfig, parts: DebertaParts = {}): TrainedPosition => {
+    const config = checkDeberta(where, options);
+    const { embeddings } = parts ?? {};
+    const { embedDim, numHeads, headDim = embedDim / numHeads, terms = bothTerms } = config;
+    const shapeOfEmbeddings = [2 * spanOf(config), embedDim];
+    const shared = embeddings ? checkEmbeddings(where, embeddings, shapeOfEmbeddings) : undefined;
+    const shapes = {
+      ...(!shared && { embeddings: shapeOfEmbeddings }),
+      ...(config.projections !== 'layer' && projectionShapes(config)),
+    };
+    const indexOf = distanceRows(config);
+    const described = { config, needs: { numHeads, headDim }, shapes, parts, others: { embeddings: shared } };
+    const method = trainedPosition(where, described, (own) => {
+      const weightsOf = (layer?: LayerWeights): LayerWeights =>
+        config.projections === 'layer'
+          ? weightsOfLayer(config, layer)
+          : { name: where, weight: (name) => own.find(name) };
+      return {
+        scale: 1 / Math.sqrt(headDim * (1 + terms.length)),
+        tables(_query, distances, layer) {
+          const vectors = tf.expandDims<tf.Tensor3D>(
+            shared ? variableOf(where, shared) : own.get('embeddings'),
+            0,
+          );
+          const index = indexOf(distances);
+          const projected = (name: 'query' | 'key') => {
+            const { weight } = weightsOf(layer);
+            const rows = project(vectors, weight(`${name}/kernel`)!, weight(`${name}/bias`)); // [1, 2 span, Hq D]
+            return { table: tf.squeeze<tf.Tensor3D>(splitHeads(rows, numHeads), [0]), index }; // [Hq, 2 span, D]
+          };
+          return {
+            ...(terms.includes('contentToPosition') && { keys: projected('key') }),
+            ...(terms.includes('positionToContent') && { queries: projected('query') }),
+          };
+        },
+      };
+    });
+    const onlyShared = method.variables.length === 0;
     return {
-      scale: 1 / Math.sqrt(headDim * (1 + terms.length)),
-      tables(_query, distances, layer) {
-        const vectors = tf.expandDims<tf.Tensor3D>(
-          shared ? variableOf(where, shared) : own.get('embeddings'),
-          0,
-        );
-        const index = indexOf(distances);
-        const projected = (name: 'query' | 'key') => {
-          const { weight } = weightsOf(layer);
-          const rows = project(vectors, weight(`${name}/kernel`)!, weight(`${name}/bias`)); // [1, 2 span, Hq D]
-          return { table: tf.squeeze<tf.Tensor3D>(splitHeads(rows, numHeads), [0]), index }; // [Hq, 2 span, D]
-        };
-        return {
-          ...(terms.includes('contentToPosition') && { keys: projected('key') }),
-          ...(terms.includes('positionToContent') && { queries: projected('query') }),
-        };
+      ...method,
+      name: method.name ?? (onlyShared ? shared?.name : undefined),
+      variables: [...(shared?.variables ?? []), ...method.variables],
+      check(sizes) {
+        method.check?.(sizes);
+        if (config.projections === 'layer') checkEqualHeads(sizes);
       },
     };
-  });
-  return {
-    ...method,
-    variables: [...(shared?.variables ?? []), ...method.variables],
-    check(sizes) {
-      method.check?.(sizes);
-      if (config.projections === 'layer') checkEqualHeads(sizes);
-    },
-  };
-}
+  },
+);
 
 function projectionShapes({
   embedDim,

@@ -12,7 +12,7 @@ export interface Rotation {
   /** How many pairs each position of a token turns, in order. */
   readonly sections: readonly number[];
   /** A token must have a position for each section; else one may do for all. */
-  readonly eachSection?: boolean;
+  readonly eachSection?: boolean | undefined;
   frequencies(length: number): RotaryFrequencies;
 }
 

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import huggingFaceFile from '../fixtures/hugging-face-rotary.json';
 import onnxFile from '../fixtures/onnx-rotary.json';
 import { type RotaryConfig, type RotaryScaling, rotary } from '../index';
-import { scaledFrequencies } from './frequencies';
+import { type RotaryBase, scaledFrequencies } from './frequencies';
 import { turnPairs } from './turn-pairs';
 
 interface HuggingFaceParams {
@@ -36,7 +36,9 @@ interface HuggingFaceScaling {
 
 type HuggingFaceCase = GoldenCase<HuggingFaceParams>;
 
-function configOf({ params }: HuggingFaceCase): Required<Omit<RotaryConfig, 'scaling' | 'sections'>> {
+function configOf({
+  params,
+}: HuggingFaceCase): RotaryBase & { readonly headDim: number; readonly interleaved: boolean } {
   const { head_dim: headDim, partial_rotary_factor = 1, rope_theta: base, interleaved } = params;
   const { rotary_dim: rotaryDim = headDim * partial_rotary_factor } = params;
   return { headDim, rotaryDim, base, interleaved };

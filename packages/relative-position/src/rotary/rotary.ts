@@ -3,7 +3,7 @@
 //
 //   θ_i = base^(-2i / rotaryDim),   (x, y) -> (x cos pθ_i - y sin pθ_i, y cos pθ_i + x sin pθ_i)
 import { ConfigError, type PositionMethod } from '@polyhead/core';
-import { checkNumber, checkSizes, normalizeOptions } from '@polyhead/core/layer';
+import { checkNumber, checkSizes, normalizeOptions, withKind } from '@polyhead/core/layer';
 import { checkFlags } from '../check-options';
 import { positionMethod } from '../position-method';
 import { positionsOfSections, type Rotation, rememberedAngles } from './angles';
@@ -15,18 +15,18 @@ export interface RotaryConfig {
   /** D, the size of a head. */
   readonly headDim: number;
   /** How many numbers of a head are turned, the first ones: even, at most D. Default: D. */
-  readonly rotaryDim?: number;
+  readonly rotaryDim?: number | undefined;
   /** Default: 10000. */
-  readonly base?: number;
+  readonly base?: number | undefined;
   /** Pairs (2i, 2i + 1) in place of (i, i + rotaryDim / 2). Default: false. */
-  readonly interleaved?: boolean;
+  readonly interleaved?: boolean | undefined;
   /** For lengths that the model was not trained on. */
-  readonly scaling?: RotaryScaling;
+  readonly scaling?: RotaryScaling | undefined;
   /**
    * How many pairs each position of a token turns, in order, where tokens have several: time, height and width in
    * vision-language models (Wang et al. 2024, 2409.12191). Their sum is rotaryDim / 2.
    */
-  readonly sections?: readonly number[];
+  readonly sections?: readonly number[] | undefined;
 }
 
 const where = 'rotary';
@@ -40,7 +40,7 @@ const where = 'rotary';
  *
  * @throws ConfigError for options that cannot be
  */
-export function rotary(options: RotaryConfig): PositionMethod {
+export const rotary = /* @__PURE__ */ withKind(where, ['config'], (options: RotaryConfig): PositionMethod => {
   const config = checkRotary(options);
   const { headDim, rotaryDim = headDim, base = 10_000, interleaved = false, scaling } = config;
   const { sections = [rotaryDim / 2] } = config;
@@ -50,7 +50,7 @@ export function rotary(options: RotaryConfig): PositionMethod {
     sections,
     frequencies: (length) => scaledFrequencies({ base, rotaryDim }, scaling, length),
   });
-}
+});
 
 /** The position method of a rotation: it has no variables, and nothing to dispose. */
 export function rotating(name: string, config: object, rotation: Rotation): PositionMethod {
