@@ -1,4 +1,4 @@
-// Whether the numbers of a tensor are finite, asked only where no device has to be waited for.
+// Whether the numbers of a tensor are finite, read only where no device has to be waited for.
 import * as tf from '@tensorflow/tfjs-core';
 import { backendTraits } from './traits';
 
@@ -18,11 +18,7 @@ export function allBounded(x: tf.Tensor): boolean {
 function isKnown(x: tf.Tensor, holds: () => boolean): boolean {
   if (x.size === 0) return true;
   if (!backendTraits().synchronousRead) return false;
-  let known = false;
-  tf.tidy(() => {
-    known = holds();
-  });
-  return known;
+  return tf.tidy(holds);
 }
 
 function numberOf(x: tf.Tensor): number {

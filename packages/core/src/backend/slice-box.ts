@@ -19,6 +19,7 @@ export function sliceBox(x: tf.Tensor4D, box: Box): tf.Tensor4D {
   return hasWasmHeap() ? takeOnHeap(x, begin, shape) : tf.slice(x, begin, shape);
 }
 
+/** All of an axis. */
 export function fullAxis(x: tf.Tensor, axis: number): Span {
   return [0, x.shape[axis]!];
 }

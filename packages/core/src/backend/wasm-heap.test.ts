@@ -80,7 +80,7 @@ describe('the heap of wasm', () => {
     guardAllocations(heap); // once is enough
     expect(heap._malloc(48)).toBe(16);
     for (const bytes of [49, 50])
-      expect(() => heap._malloc(bytes)).toThrow(/exhausted[\s\S]*bytes asked +\d+[\s\S]*heap bytes +64/);
+      expect(() => heap._malloc(bytes)).toThrow(/exhausted[\s\S]*bytes requested +\d+[\s\S]*heap bytes +64/);
   });
 
   it('throws where a block would end beyond the heap, and frees nothing of it', () => {
@@ -93,7 +93,7 @@ describe('the heap of wasm', () => {
     guardAllocations(heap);
     expect(heap._malloc(16)).toBe(48);
     const before = freed.length;
-    expect(() => heap._malloc(17)).toThrow(/exhausted[\s\S]*bytes asked +17[\s\S]*heap bytes +64/);
+    expect(() => heap._malloc(17)).toThrow(/exhausted[\s\S]*bytes requested +17[\s\S]*heap bytes +64/);
     expect(freed.length).toBe(before);
   });
 

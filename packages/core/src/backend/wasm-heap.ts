@@ -103,7 +103,7 @@ export function guardAllocations(module: WasmModule): void {
       'the heap of the wasm backend is exhausted',
       ['an allocation failed'],
       {
-        'bytes asked': bytes,
+        'bytes requested': bytes,
         'heap bytes': heapBytes(module),
       },
     );

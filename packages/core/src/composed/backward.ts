@@ -78,9 +78,9 @@ function ofBlock(
   const { batch, heads, rows, keys } = block;
   const perHeadAndRow = (x: tf.Tensor4D) => sliceBox(x, [batch, heads, rows, fullAxis(x, 3)]);
   const ofKeys = (x: tf.Tensor4D) => {
-    const known = sliceBox(x, [batch, heads, rows, keys]);
-    const [b, h, rowCount] = known.shape;
-    return sinkKey ? tf.concat([known, tf.zeros<tf.Rank.R4>([b, h, rowCount, 1])], 3) : known;
+    const part = sliceBox(x, [batch, heads, rows, keys]);
+    const [b, h, rowCount] = part.shape;
+    return sinkKey ? tf.concat([part, tf.zeros<tf.Rank.R4>([b, h, rowCount, 1])], 3) : part;
   };
   return {
     output: perHeadAndRow(output),

@@ -8,6 +8,7 @@ import { type PairIndex, pairIndex } from './pair-index';
 import type { Prepared } from './prepare';
 import type { BlockTables } from './relative-terms';
 
+/** A table of a call. */
 export interface PreparedTable {
   readonly table: tf.Tensor4D; // [1, 1 | Hq, R, D]; of biases [1, Hq, 1, R]
   readonly index: DistanceIndex;
@@ -15,6 +16,7 @@ export interface PreparedTable {
   readonly heads: number; // 1 where all heads share it
 }
 
+/** The tables of a call, and where its tokens stand. */
 export interface PreparedTables {
   readonly positions: Positions;
   readonly bias?: PreparedTable;
@@ -26,23 +28,25 @@ export interface PreparedTables {
 /** The row of each pair of a block, for each table there is. Tables that share an index share their rows. */
 export type PairIndices = { readonly [name in 'bias' | 'keys' | 'queries' | 'values']?: PairIndex };
 
+/** Finds the rows of a block's pairs; with a sink key, its column has none. */
 export function pairIndices({ tables, sizes }: Prepared, block: Block, sinkKey: boolean): PairIndices {
-  const known = new Map<DistanceIndex, PairIndex>();
+  const byIndex = new Map<DistanceIndex, PairIndex>();
   const indices: Record<string, PairIndex> = {};
   for (const name of ['bias', 'keys', 'queries', 'values'] as const) {
     const table = tables?.[name];
     if (!table) continue;
-    const earlier = known.get(table.index);
+    const earlier = byIndex.get(table.index);
     const index =
       earlier?.size === table.size
         ? earlier
         : pairIndex(tables.positions, table.index, table.size, { ...sizes, ...block, sinkKey });
-    known.set(table.index, index);
+    byIndex.set(table.index, index);
     indices[name] = index;
   }
   return indices;
 }
 
+/** The part of each table that a block reads, one for each of its batch entries. */
 export function blockTables({ tables }: Prepared, block: Block, indices: PairIndices): BlockTables {
   if (!tables) return {};
   const { keys, queries, values } = tables;

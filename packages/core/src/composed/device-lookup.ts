@@ -1,6 +1,6 @@
 // `lookup` and `accumulate` by operations, where reading back would wait for a device. Heads lie innermost, so that the
 // index has a number for each pair and no more. There is no flat index, which WebGL knows to 2^24 only, and no scatter,
-// which compares each place with each number there.
+// which compares each target with each number there.
 import * as tf from '@tensorflow/tfjs-core';
 import { backendTraits } from '../backend/traits';
 import type { Along, PairIndex } from './pair-index';
@@ -25,11 +25,11 @@ export function lookupOnDevice(x: tf.Tensor4D, index: PairIndex, along: Along): 
     [0, 1],
     [0, 0],
   ]); // for pairs that have no row
-  const found = tf.gather(withZeros, tf.tensor2d(at, [batch * outer, inner], 'int32'), 1, 1);
+  const gathered = tf.gather(withZeros, tf.tensor2d(at, [batch * outer, inner], 'int32'), 1, 1);
   const pairs =
     along === 'key'
-      ? tf.transpose(tf.reshape(found, [batch, columns, rows, m]), [0, 3, 2, 1])
-      : tf.transpose(tf.reshape(found, [batch, rows, columns, m]), [0, 3, 1, 2]);
+      ? tf.transpose(tf.reshape(gathered, [batch, columns, rows, m]), [0, 3, 2, 1])
+      : tf.transpose(tf.reshape(gathered, [batch, rows, columns, m]), [0, 3, 1, 2]);
   return tf.reshape(pairs, [b, h, rows, columns]);
 }
 

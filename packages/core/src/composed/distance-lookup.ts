@@ -1,4 +1,4 @@
-// Rows of a table found by the distance of a pair, and the way back: never a tensor of rows x keys x D.
+// Rows of a table looked up by the distance of a pair, and the way back: never a tensor of rows x keys x D.
 import * as tf from '@tensorflow/tfjs-core';
 import { computeOnHost } from '../backend/host-loop';
 import { backendTraits } from '../backend/traits';
@@ -60,7 +60,7 @@ interface RowOfPairs {
   readonly cell: number; // where its numbers begin in the table's layout
   readonly perKey: number;
   readonly perRow: number;
-  readonly at: number; // the row's first place in the index
+  readonly at: number; // where the row begins in the index
 }
 
 function eachRow(

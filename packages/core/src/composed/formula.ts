@@ -25,6 +25,7 @@ export interface BlockTensors {
   readonly tables: BlockTables;
 }
 
+/** The steps from products to weights. */
 export interface BlockWeights {
   readonly capped: tf.Tensor4D; // [b, hq, rows, keys]
   readonly scores: tf.Tensor4D; // [b, hq, rows, keys]
@@ -32,6 +33,7 @@ export interface BlockWeights {
   readonly kept: tf.Tensor4D; // [b, hq, rows, keys], after dropout
 }
 
+/** softmax(softcap(scale Q K^T) + bias + mask), and dropout. */
 export function attentionWeights(x: BlockTensors): BlockWeights {
   const { query, key, softcap, added, keep, visible, tables } = x;
   const pairs = sum(timesTransposed(query, key), tableProducts(tables, query, key)); // [b, hq, rows, keys]
@@ -65,6 +67,7 @@ export function logSumExp(
   return fullyMaskedRows ? tf.add(sums, zeroWhere(tf.sub(1, fullyMaskedRows))) : sums;
 }
 
+/** The gradients of the results of a block, or of a call. */
 export interface ResultGradients {
   readonly output: tf.Tensor4D; // [b, hq, rows, Dv]
   readonly weights?: tf.Tensor4D; // [b, hq, rows, keys]

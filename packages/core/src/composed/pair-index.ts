@@ -22,6 +22,7 @@ export interface PairRange {
   readonly sinkKey: boolean; // one more column, which no table has a row for
 }
 
+/** The row of each pair of a block, from the positions of its queries and keys. */
 export function pairIndex(
   positions: Positions,
   { from, rows: table }: DistanceIndex,
@@ -36,10 +37,10 @@ export function pairIndex(
   const at = new Int32Array(entries * rowCount * columns).fill(size);
   for (let b = 0, offset = 0; b < entries; b++) {
     const queries = positionsOf(positions.query, batch[0] + b, rows, Sq);
-    const places = positionsOf(positions.key, batch[0] + b, keys, Skv);
+    const keyPositions = positionsOf(positions.key, batch[0] + b, keys, Skv);
     for (let i = 0; i < rowCount; i++, offset += columns) {
       for (let j = 0; j < keyCount; j++) {
-        const distance = places[j]! - queries[i]! - from;
+        const distance = keyPositions[j]! - queries[i]! - from;
         const row = table ? table[Math.max(0, Math.min(table.length - 1, distance))]! : distance;
         if (row >= 0 && row < size) at[offset + j] = row;
       }

@@ -8,6 +8,7 @@ import { type Heads, withoutMaskedRows } from './masked-rows';
 import { isUsed } from './non-finite';
 import type { Differentiable } from './prepare';
 
+/** Queries times scale, keys and values. */
 export interface PreparedHeads extends Heads {
   /** Some row that counts is not finite, or may overflow in a product, and must not spoil rows that do not see it. */
   readonly needsCare: boolean;

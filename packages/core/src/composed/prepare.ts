@@ -20,6 +20,7 @@ export interface Differentiable extends CallTensors {
   readonly value: tf.Tensor4D; // [B, Hkv, Skv, Dv]
 }
 
+/** A call as the blocks use it. */
 export interface Prepared extends PreparedHeads {
   readonly sizes: CallSizes;
   readonly plan: MaskPlan;
@@ -35,7 +36,11 @@ export interface Prepared extends PreparedHeads {
   readonly tables?: PreparedTables;
 }
 
-/** @param gradients of the results, in the backward pass */
+/**
+ * A call as the blocks use it.
+ *
+ * @param gradients of the results, in the backward pass
+ */
 export function prepare(call: KernelCall, tensors: CallTensors, gradients?: ResultGradients): Prepared {
   const { plan, order, scale, softcap = 0, dropout, sizes } = call;
   const { stored } = call.inputs;

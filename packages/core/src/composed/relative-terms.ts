@@ -13,6 +13,7 @@ export interface BlockTable {
   readonly index: PairIndex;
 }
 
+/** The tables of a block that make terms of products and output. */
 export interface BlockTables {
   readonly keys?: BlockTable & { readonly query?: tf.Tensor4D }; // a query of its own: [b, hq, rows, D], times scale
   readonly queries?: BlockTable; // times scale; one table for each head: [b, hq, R, D]

@@ -13,6 +13,7 @@ import type { Block } from './blocks';
 import { lookup } from './distance-lookup';
 import type { Prepared } from './prepare';
 
+/** What is added to the scores of a block, and which of its rows see nothing. */
 export interface ScoreBias {
   /** Broadcasts to [b, h, rows, keys], or to [b, h, rows, keys + 1] with a sink key; absent where nothing is added. */
   readonly terms?: tf.Tensor4D;
@@ -127,6 +128,6 @@ function cutKeys(x: tf.Tensor4D, { keys }: Block): tf.Tensor4D {
 }
 
 function sum(terms: readonly (tf.Tensor4D | undefined)[]): tf.Tensor4D | undefined {
-  const known = terms.filter((term): term is tf.Tensor4D => term !== undefined);
-  return known.length > 0 ? known.reduce((total, term) => tf.add(total, term)) : undefined;
+  const present = terms.filter((term): term is tf.Tensor4D => term !== undefined);
+  return present.length > 0 ? present.reduce((total, term) => tf.add(total, term)) : undefined;
 }
