@@ -7,8 +7,10 @@ import * as tf from '@tensorflow/tfjs-core';
 
 /** What attention over some of the keys gives. A sink belongs to one of the parts. */
 export interface PartialAttention {
-  readonly output: tf.Tensor4D; // [B, Hq, Sq, Dv]
-  readonly logSumExp: tf.Tensor3D; // [B, Hq, Sq], -Infinity for rows that see none of the part's keys
+  /** [B, Hq, Sq, Dv] */
+  readonly output: tf.Tensor4D;
+  /** [B, Hq, Sq], -Infinity for rows that see none of the part's keys. */
+  readonly logSumExp: tf.Tensor3D;
 }
 
 /**
@@ -22,17 +24,18 @@ export interface PartialAttention {
  *   attend(kernel, { query, key: oldKeys, value: oldValues }, { returns }),
  *   attend(kernel, { query, key: newKeys, value: newValues }, { mask: causal(), returns }),
  * ]);
+ * @returns output [B, Hq, Sq, Dv] and log-sum-exp [B, Hq, Sq]: those of attention over the keys of all parts
  * @throws ConfigError without a part
  * @throws ShapeError for parts of other sizes
  * @throws UnsupportedError inside a gradient of a gradient
  */
 export function mergeAttention(
-  parts: readonly { readonly output: tf.Tensor4D; readonly logSumExp?: tf.Tensor3D | undefined }[],
+  parts: readonly { readonly output: tf.Tensor; readonly logSumExp?: tf.Tensor | undefined }[],
 ): PartialAttention {
   checkParts(parts);
   return cleanTidy(() => {
     const count = parts.length;
-    const Dv = parts[0]!.output.shape[3];
+    const Dv = parts[0]!.output.shape[3]!;
     const inputs = parts.flatMap(({ output, logSumExp }) => [output, logSumExp!]);
     const packed = differentiable(
       { inputs },
@@ -80,11 +83,12 @@ function checkParts(parts: Parameters<typeof mergeAttention>[0]): void {
   if (!Array.isArray(parts) || parts.length === 0) {
     throw new ConfigError('mergeAttention', 'parts must be a list of at least one part', { parts });
   }
-  parts.forEach(({ output, logSumExp }, n) => {
-    const facts = { output, logSumExp, 'output of part 0': parts[0]!.output };
+  parts.forEach((part: unknown, n) => {
+    const { output, logSumExp } = (part ?? {}) as Partial<PartialAttention>;
+    const facts = { output, logSumExp, 'output of part 0': parts[0]?.output };
     checkTensor('mergeAttention', `output of part ${n}`, output, ['[B, Hq, Sq, Dv]', facts]);
-    checkTensor('mergeAttention', `logSumExp of part ${n}`, logSumExp!, ['[B, Hq, Sq]', facts]);
-    const fits = `${logSumExp!.shape}` === `${output.shape.slice(0, 3)}`;
+    checkTensor('mergeAttention', `logSumExp of part ${n}`, logSumExp, ['[B, Hq, Sq]', facts]);
+    const fits = `${logSumExp.shape}` === `${output.shape.slice(0, 3)}`;
     if (fits && `${output.shape}` === `${parts[0]!.output.shape}`) return;
     throw new ShapeError('mergeAttention', 'all parts must have the same sizes', facts);
   });

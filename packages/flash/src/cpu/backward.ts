@@ -45,7 +45,7 @@ function backwardTile(
   workspace: BackwardWorkspace,
 ): void {
   const { queries, states, loadTile, pairs } = workspace;
-  const { sizes, tile: size } = call;
+  const { sizes } = call;
   const { gradients } = context;
   const { b, head } = queryTile;
   const rows = queryTile.rows.filter((row) => hasGradient(call, context, row));
@@ -53,7 +53,7 @@ function backwardTile(
     readQuery(call, row, queries[row.slot]!);
     beginBackwardRow(call, context, row, states[row.slot]!);
   }
-  for (const span of visibleSpans(rows, size.keys)) {
+  for (const span of visibleSpans(call, queryTile)) {
     const tile = loadTile(queryTile, span);
     const first = (b * sizes.Hkv + head) * sizes.Skv + span[0];
     const sums: KeyValueSums = {

@@ -44,7 +44,7 @@ function forwardHead(
       readQuery(call, row, queries[row.slot]!);
       beginRow(call, row, states[row.slot]!);
     }
-    for (const span of visibleSpans(rows, call.tile.keys)) {
+    for (const span of visibleSpans(call, queryTile)) {
       const tile = loadTile(queryTile, span);
       for (const row of rows) forwardRow(call, row, tile, workspace);
     }

@@ -19,14 +19,15 @@ export interface RowOfTile {
   readonly tile: KeyTile;
 }
 
-/** The keys that some row sees, as far as they lie `within`, in spans of at most `size`. */
+/** The keys that some row sees, as far as they lie `within`, in spans of at most a tile. */
 export function* visibleSpans(
-  rows: readonly QueryRow[],
-  size: number,
+  { plan, tile: { keys: size } }: Call,
+  { b, queries, rows }: QueryTile,
   within: Span = [0, Infinity],
 ): Generator<Span> {
-  const [first, last] = visibleWithin(rows, within);
-  for (let from = first; from < last; from += size) {
+  const [first, end] = plan.visibleKeys({ batch: [b, b + 1], rows: queries });
+  const last = Math.min(end, within[1]);
+  for (let from = Math.max(first, within[0]); from < last; from += size) {
     const span = visibleWithin(rows, [from, Math.min(last, from + size)]);
     if (span[0] < span[1]) yield span;
   }

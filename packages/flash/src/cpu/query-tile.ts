@@ -20,6 +20,7 @@ export interface QueryRow {
 export interface QueryTile {
   readonly b: number;
   readonly head: number; // of keys and values
+  readonly queries: Span;
   readonly rows: readonly QueryRow[];
 }
 
@@ -30,7 +31,7 @@ export function* queryTiles(call: Call, b: number, head: number): Generator<Quer
   const count = queriesPerTile(call);
   for (let from = first; from < last && heads.length > 0; from += count) {
     const queries: Span = [from, Math.min(last, from + count)];
-    yield { b, head, rows: rowsOf(call, { b, heads, queries }) };
+    yield { b, head, queries, rows: rowsOf(call, { b, heads, queries }) };
   }
 }
 

@@ -1,6 +1,6 @@
 // Weights of a call in plain JavaScript: the scores of the kernel again, and exp(score - logSumExp) of each.
 import type { KernelCall, Span } from '@polyhead/core';
-import { callTensors, hasSynchronousRead } from '@polyhead/core/kernel';
+import { backendTraits, callTensors } from '@polyhead/core/kernel';
 import type { CallWeights, WeightRegion, WeightSource, WeightTile } from '../statistics/weight-tiles';
 import { type Call, callOnHost, weightsOnly } from './call';
 import { unreadable } from './flash-cpu';
@@ -21,7 +21,9 @@ const tileSizes = { rows: 64, keys: 64 };
 
 export const cpuWeights: WeightSource = {
   unsupported: () =>
-    hasSynchronousRead() ? [] : [`${unreadable()}: ask a layer for its weights, or take backend "wasm"`],
+    backendTraits().synchronousRead
+      ? []
+      : [`${unreadable()}: ask a layer for its weights, or take backend "wasm"`],
   open(call: KernelCall): CallWeights {
     const written = weightsOnly(callOnHost(call, callTensors(call), tileSizes));
     return {
@@ -55,7 +57,7 @@ function visit(call: Call, { columns, logSumExp }: WeightRequest, onTile: (tile:
     for (let head = 0; head < sizes.Hkv; head++) {
       for (const queryTile of queryTiles(call, b, head)) {
         for (const row of queryTile.rows) readQuery(call, row, workspace.queries[row.slot]!);
-        for (const span of visibleSpans(queryTile.rows, size.keys, columns)) {
+        for (const span of visibleSpans(call, queryTile, columns)) {
           const tile = loadTile(queryTile, span);
           for (const rows of byHead(queryTile.rows)) {
             onTile(weightsOf(call, { rows, tile, logSumExp }, workspace));

@@ -2,7 +2,7 @@ import { ShapeError, type Span } from '@polyhead/core';
 import { normalizeOptions } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
 import { checkSpan } from './region';
-import { rowsShape, type Statistic } from './statistic';
+import { checkResultSize, rowsShape, type Statistic } from './statistic';
 
 /**
  * The weights themselves, before dropout, of the rows of a region for a span of keys, [B, H, R, columns]: a window of
@@ -27,6 +27,7 @@ export function exactWeights(options: { readonly columns?: Span | undefined } = 
       }
       const { shape, count } = rowsShape(scope);
       const size = columns[1] - columns[0];
+      checkResultSize(where, count * size);
       const window = new Float32Array(count * size);
       return {
         columns,

@@ -1,7 +1,7 @@
 import { ConfigError } from '@polyhead/core';
 import { checkSizes, normalizeOptions } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
-import { rowsShape, type Statistic, type StatisticScope } from './statistic';
+import { checkResultSize, rowsShape, type Statistic, type StatisticScope } from './statistic';
 import type { WeightTile } from './weight-tiles';
 
 /** How large the blocks of a map are, and what each becomes. */
@@ -61,6 +61,7 @@ interface Blocks extends Required<PoolOptions> {
 function emptyBlocks(scope: StatisticScope, options: Required<PoolOptions>): Blocks {
   const [B, H, R] = rowsShape(scope).shape;
   const [down, across] = [Math.ceil(R / options.rows), Math.ceil(scope.keys / options.columns)];
+  checkResultSize('pooledWeights', B * H * down * across);
   return { ...options, scope, down, across, values: new Float64Array(B * H * down * across) };
 }
 

@@ -84,6 +84,12 @@ describe('attentionStatistics refuses', () => {
       {},
       /exactWeights: columns must be keys of the call/,
     ],
+    [
+      'more than fits into memory',
+      { top: topKeys(2 ** 26) },
+      {},
+      /topKeys: results must have less than 2\^28/,
+    ],
     ['unknown looks', { entropy }, { entry: 0 } as never, /unknown +\[entry\]/],
     ['a number as look', { entropy }, 5 as never, /options must be an object\s+options +5/],
     ['a list as look', { entropy }, [0, 1] as never, /options must be an object/],

@@ -1,5 +1,5 @@
 // What can be computed from the weights of a call while their tiles pass by: a value, as masks and kernels are.
-import type { Span } from '@polyhead/core';
+import { ShapeError, type Span } from '@polyhead/core';
 import type * as tf from '@tensorflow/tfjs-core';
 import type { WeightTile } from './weight-tiles';
 
@@ -41,6 +41,12 @@ export interface Accumulator<Result extends tf.TensorContainer> {
    * @param logSumExp [B, H, R], -Infinity for rows that see nothing
    */
   finalize(logSumExp: Float64Array): Result;
+}
+
+/** @throws ShapeError for more numbers than a result can have */
+export function checkResultSize(where: string, numbers: number): void {
+  if (numbers < 2 ** 28) return; // a GiB
+  throw new ShapeError(where, 'results must have less than 2^28 numbers: take a smaller region', { numbers });
 }
 
 /** [B, H, R], and how many rows that are. */

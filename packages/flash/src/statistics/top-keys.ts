@@ -1,6 +1,6 @@
 import { checkSizes } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
-import { rowsShape, type Statistic } from './statistic';
+import { checkResultSize, rowsShape, type Statistic } from './statistic';
 
 /** A `type`: it leaves a tidy. */
 export type TopKeys = {
@@ -22,6 +22,7 @@ export function topKeys(k: number): Statistic<TopKeys> {
     name: 'topKeys',
     init(scope) {
       const { shape, count } = rowsShape(scope);
+      checkResultSize('topKeys', count * k);
       const indices = new Int32Array(count * k).fill(-1);
       const largest = new Float64Array(count * k);
       return {

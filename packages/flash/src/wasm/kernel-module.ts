@@ -33,7 +33,7 @@ const instances = new WeakMap<WebAssembly.Memory, Map<SimdKind, KernelExports>>(
 export function reasonsWithoutHeap(): string[] {
   if (hasWasmHeap() && heapMemory()) return [];
   return [
-    `backend "${tf.getBackend()}" has no heap that it could work on: reserve "wasm", or the kernel composed`,
+    `backend "${tf.getBackend()}" has no heap that it could work on: take "wasm", or the kernel composed`,
   ];
 }
 

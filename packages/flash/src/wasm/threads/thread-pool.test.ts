@@ -59,12 +59,12 @@ type Change = (cells: Int32Array, index: number, value: number) => number;
 
 /** Calls `then` when the caller takes its first unit. */
 function atFirstUnit(then: (cells: Int32Array) => void): void {
-  const reserve: Change = Atomics.sub;
+  const subtract: Change = Atomics.sub;
   let isFirst = true;
   const takeLater: Change = (cells, index, value) => {
     if (isFirst) then(cells);
     isFirst = false;
-    return reserve(cells, index, value);
+    return subtract(cells, index, value);
   };
   vi.spyOn(Atomics, 'sub').mockImplementation(takeLater as never);
 }
