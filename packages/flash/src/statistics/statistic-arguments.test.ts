@@ -108,7 +108,9 @@ describe('attentionStatistics refuses', () => {
     const look = (options: object | null) => () =>
       attentionStatistics(inputs(), options as never, { entropy });
     expect(look({ returns: ['weights'] })).toThrow(/attentionStatistics: [\s\S]*leave returns to attend/);
-    expect(look({ sofcap: 2 })).toThrow(/attentionStatistics: known options only[\s\S]*\[sofcap\]/);
+    expect(look({ sofcap: 2 })).toThrow(
+      /attentionStatistics: options may hold known options only[\s\S]*\[sofcap\]/,
+    );
     expect(look(null)).toThrow(/attentionStatistics: options must be an object/);
     expect(() => attentionStatistics(null as never, {}, { entropy })).toThrow(/attentionStatistics: inputs/);
   });

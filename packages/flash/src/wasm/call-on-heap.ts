@@ -62,13 +62,12 @@ export function tilesOf(tile: TileSizes, { Hq, Hkv, Sq, Skv }: CallSizes) {
   };
 }
 
-const leastFloat = 2 ** -149;
 const mostFloat = (2 - 2 ** -23) * 2 ** 127;
 
 /** Softcap, and what scores are multiplied by to be parts of it: as far as float32 holds them. */
 function capOf(softcap: number) {
   if (softcap === 0) return { softcap: 0, inverseCap: 0 };
-  return { softcap: Math.max(softcap, leastFloat), inverseCap: Math.min(1 / softcap, mostFloat) };
+  return { softcap, inverseCap: Math.min(1 / softcap, mostFloat) };
 }
 
 /** A power of two: it changes no weight but for its exponent. */
