@@ -6,7 +6,9 @@ class Problems extends Logger {
   readonly lines = new Set<string>();
 
   override log(message: string, level: LogLevel): void {
-    if (level < LogLevel.Warn || message.includes('.__type.')) return; // the sentence of what has that type says it
+    if (level < LogLevel.Warn) return;
+    if (message.includes('.__type.')) return; // the sentence of what has that type says it
+    if (message.startsWith('The relative path')) return; // a shape before a parenthesis is no link
     this.lines.add(message.replace(/, does not have any documentation$/, ''));
   }
 }

@@ -28,7 +28,7 @@ export function centralDifferences(loss: () => number, array: Float64Array): Flo
  * A random direction of length 1 for all numbers of the arrays together. Sizes differ by up to three times, so that no
  * two entries can be exchanged without notice and none is lost among the others.
  */
-export function randomDirection(arrays: HostTensors, seed = 5): Numbers {
+function randomDirection(arrays: HostTensors, seed = 5): Numbers {
   const random = seededRandom(seed);
   const draw = () => (random() < 0.5 ? -1 : 1) * (0.5 + random());
   const steps = Object.entries(arrays).map(([name, { data }]) => [name, data.map(draw)] as const);

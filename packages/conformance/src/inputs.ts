@@ -22,7 +22,7 @@ export function randomTensor(shape: readonly number[], random: () => number): Ho
   return { shape, data: randomArray(sizeOf(shape), random) };
 }
 
-export const sizeOf = (shape: readonly number[]) => shape.reduce((product, size) => product * size, 1);
+const sizeOf = (shape: readonly number[]) => shape.reduce((product, size) => product * size, 1);
 
 /** A tensor by what stands at each index. */
 export function tabulate(shape: readonly number[], entry: (...at: number[]) => number): HostTensor {

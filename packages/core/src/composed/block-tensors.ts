@@ -45,7 +45,7 @@ export function blockTensors(call: Prepared, block: Block, shared: SharedByHeads
 }
 
 /** Query head h reads key/value head floor(h / G). */
-export function keyValueHeads({ sizes: { Hq, Hkv } }: Prepared, [from, to]: Span): Span {
+function keyValueHeads({ sizes: { Hq, Hkv } }: Prepared, [from, to]: Span): Span {
   return [(from * Hkv) / Hq, (to * Hkv) / Hq];
 }
 

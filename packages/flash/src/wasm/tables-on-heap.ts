@@ -39,7 +39,7 @@ export function tablesOnHeap(
 }
 
 /** Numbers of a row as they lie for the module: a multiple of eight, but one of a bias. */
-export function tableWidth({ rank, shape }: tf.Tensor): number {
+function tableWidth({ rank, shape }: tf.Tensor): number {
   return rank === 2 ? 1 : Math.ceil(shape[2]! / 8) * 8;
 }
 

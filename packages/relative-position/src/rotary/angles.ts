@@ -48,7 +48,7 @@ export function positionsOfSections(
   return at.map((positions) => numbersOf(positions, entries, S));
 }
 
-export function anglesOf(
+function anglesOf(
   { sections, frequencies }: Rotation,
   positions: readonly Int32Array[],
   S: number,

@@ -2,7 +2,7 @@ import type { Enter } from '../arena';
 import { enterProgram } from '../child-process';
 import { programOf } from '../child-program';
 
-export const jaxJs = 'jax-js';
+const jaxJs = 'jax-js';
 
 /** Iterator helpers, which it uses. */
 const leastNode = 22;
