@@ -5,7 +5,7 @@ import type * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
 import huggingFaceFile from '../fixtures/hugging-face-rotary.json';
 import onnxFile from '../fixtures/onnx-rotary.json';
-import { type RotaryConfig, type RotaryScaling, rotary } from '../index';
+import { type RotaryScaling, rotary } from '../index';
 import { type RotaryBase, scaledFrequencies } from './frequencies';
 import { turnPairs } from './turn-pairs';
 
