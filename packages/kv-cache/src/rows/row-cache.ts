@@ -205,7 +205,7 @@ export abstract class RowCache implements KeyValueCache {
   }
 
   /** What makes such a cache again, without its rows. */
-  toJSON(): { readonly kind: string; readonly shape: CacheShape; readonly options: object } {
+  toJSON(): { readonly kind: string; readonly [parameter: string]: unknown } {
     return { kind: this.name, shape: this.shape, options: this.options };
   }
 
