@@ -48,7 +48,9 @@ describe('parameters', () => {
     { embedDim: 8, numHeads: 2, numMemoryKeyValues: 3, addZeroAttention: true },
   ])('and the cached sizes are those of the layer itself: %j', (config) => {
     const layer = new MultiHeadAttention(config);
-    expect(attentionCost(config, { queries: 1 }).parameters).toBe(countParameters(variableShapes(config)));
+    expect(attentionCost(config, { queries: 1, variableShapes }).parameters).toBe(
+      countParameters(variableShapes(config)),
+    );
     expect(cacheShape(config, 2)).toEqual(layer.cacheShape(2));
     layer.dispose();
   });
@@ -62,7 +64,7 @@ describe('flops', () => {
     [
       'memory keys',
       { embedDim: 8, numHeads: 2, numMemoryKeyValues: 3, addZeroAttention: true },
-      { queries: 5 },
+      { queries: 5, variableShapes },
     ],
   ])('are those that the layer performs: %s', async (_, config, call) => {
     const { batch = 1, queries, keys = queries } = call;
@@ -186,6 +188,23 @@ describe('bytes and intensity', () => {
 });
 
 describe('attentionCost', () => {
+  it('counts the variables that a variant says it has, options of its own included', () => {
+    const config = { embedDim: 8, numHeads: 2, ranks: 3 };
+    const shapes = ({ ranks }: typeof config) => ({ 'query/kernel': [8, 8], low: [8, ranks] });
+    const cost = attentionCost(config, { queries: 2, variableShapes: shapes });
+    expect(cost.parameters).toBe(64 + 24);
+    expect(cost.flops.forward.projections).toBe(2 * 2 * 64);
+  });
+
+  it('answers for long calls in seconds, or says that it cannot', () => {
+    const config = { embedDim: 8, numHeads: 2 };
+    const n = 2 ** 20;
+    expect(attentionCost(config, { queries: n, mask: causal() }).pairs).toBe(n * (n + 1));
+    expect(attentionCost(config, { queries: 2 ** 29 }).pairs).toBe(2 ** 59);
+    const call = { queries: 2 ** 27, mask: causal() };
+    expect(() => attentionCost(config, call)).toThrow(/pairs of a mask are counted row by row/);
+  });
+
   it('allocates nothing', () => {
     const before = tf.memory();
     attentionCost({ embedDim: 12288, numHeads: 96 }, { queries: 2048, mask: causal() });
@@ -201,6 +220,13 @@ describe('attentionCost', () => {
     ],
     [{ embedDim: 8, numHeads: 2, heads: 2 } as LayerConfig, { queries: 1 }, /unknown +\[heads\]/],
     [{ embedDim: 8, numHeads: 2, numMemoryKeyValues: -1 }, { queries: 1 }, /numMemoryKeyValues must be/],
+    [{ embedDim: 8, numHeads: 2, numMemoryKeyValues: 1 }, { queries: 1 }, /pass its variableShapes/],
+    [
+      { embedDim: 8, numHeads: 2, heads: 2 } as LayerConfig,
+      { queries: 1, variableShapes },
+      /unknown +\[heads\]/,
+    ],
+    [{ embedDim: 8, numHeads: 2, addZeroAttention: 0 as never }, { queries: 1 }, /must be true or false/],
     [null as never, { queries: 1 }, /attentionCost: config must be an object/],
     [{ embedDim: 8, numHeads: 2 }, undefined as never, /attentionCost: call must be an object/],
     [{ embedDim: 8, numHeads: 2 }, { queries: 1, window: 2 } as CostCall, /unknown +\[window\]/],

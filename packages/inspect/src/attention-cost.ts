@@ -2,15 +2,20 @@
 import { countParameters, type VariableShapes } from '@polyhead/core';
 import { checkNumber, checkSizes, normalizeOptions } from '@polyhead/core/layer';
 import { bitsOf, type CacheStorage, cacheBytes, storageBits } from './cache-bytes';
-import { cacheShape, type LayerConfig, type LayerSizes, layerSizes, layerVariables } from './layer-config';
-import { keysThatExist, type PairsCall, pairsOptions, visiblePairs } from './visible-pairs';
+import { type LayerConfig, type LayerSizes, layerSizes, type ShapesOfVariant } from './layer-config';
+import { existingKeys, type PairsCall, pairsOptions, visiblePairs } from './visible-pairs';
 
 /** A call to be counted. */
 export interface CostCall extends PairsCall {
   /** Those of `keys` that a cache holds already, which are not projected again. Default: 0. */
-  readonly cachedKeys?: number;
+  readonly cachedKeys?: number | undefined;
   /** How keys and values lie when the kernel reads them. Default: float32. */
-  readonly storage?: CacheStorage;
+  readonly storage?: CacheStorage | undefined;
+  /**
+   * The `variableShapes` of the layer's variant, by which parameters are counted and options of its own judged. Default:
+   * those of the projections that all variants share.
+   */
+  readonly variableShapes?: ShapesOfVariant | undefined;
 }
 
 /** Floating-point operations: a multiplication and the addition of its product are two. */
@@ -58,14 +63,15 @@ export interface AttentionCost {
  */
 export function attentionCost(config: LayerConfig, call: CostCall): AttentionCost {
   const where = 'attentionCost';
-  const sizes = layerSizes(where, config);
-  const asked = normalizeOptions(where, 'call', call, [...pairsOptions, 'cachedKeys', 'storage']) as CostCall;
-  const { cachedKeys: _, storage: __, ...pairsCall } = asked;
-  const { batch = 1, queries, keys = queries } = asked;
+  const known = [...pairsOptions, 'cachedKeys', 'storage', 'variableShapes'] as const;
+  const options = normalizeOptions(where, 'call', call, known) as CostCall;
+  const { cachedKeys: _, storage: __, variableShapes, ...pairsCall } = options;
+  const sizes = layerSizes(where, config, variableShapes);
+  const { batch = 1, queries, keys = queries } = options;
   checkSizes(where, { batch, queries, keys });
-  const variables = layerVariables(sizes);
+  const { variables } = sizes;
   const parameters = countParameters(variables);
-  const products = projectionProducts(variables, rowsOf(where, asked));
+  const products = projectionProducts(variables, rowsOf(where, options));
   const pairs = visiblePairs(pairsCall, sizes.numHeads) + batch * sizes.numHeads * queries * sizes.ownKeys;
   const forward = {
     projections: 2 * sum(products.map(({ rows, inWidth, outWidth }) => rows * inWidth * outWidth)),
@@ -73,7 +79,7 @@ export function attentionCost(config: LayerConfig, call: CostCall): AttentionCos
     mixing: 2 * pairs * sizes.valueHeadDim,
   };
   const projected = sum(products.map(({ rows, inWidth, outWidth }) => rows * (inWidth + outWidth)));
-  const bytesMoved = 4 * (parameters + projected) + kernelBytes(where, sizes, asked);
+  const bytesMoved = 4 * (parameters + projected) + kernelBytes(where, sizes, options);
   const flops = {
     forward: totalled(forward),
     backward: totalled({
@@ -83,7 +89,7 @@ export function attentionCost(config: LayerConfig, call: CostCall): AttentionCos
     }),
   };
   const intensity = flops.forward.total / bytesMoved;
-  return { parameters, pairs, flops, bytesMoved, intensity, cacheBytesPerToken: bytesPerToken(config) };
+  return { parameters, pairs, flops, bytesMoved, intensity, cacheBytesPerToken: bytesPerToken(sizes) };
 }
 
 type Projection = 'query' | 'key' | 'value' | 'output' | 'gate';
@@ -110,16 +116,18 @@ function kernelBytes(where: string, sizes: LayerSizes, call: CostCall): number {
   const { numHeads, numKeyValueHeads, headDim, valueHeadDim, ownKeys } = sizes;
   const { batch = 1, queries, storage = 'float32' } = call;
   const rowSize = headDim + valueHeadDim;
-  const stored = sum(keysThatExist(where, call)) * numKeyValueHeads * rowSize * (bitsOf(where, storage) / 8);
+  const stored = existingKeys(where, call) * numKeyValueHeads * rowSize * (bitsOf(where, storage) / 8);
   return 4 * rowSize * (batch * queries * numHeads + ownKeys * numKeyValueHeads) + stored;
 }
 
-function bytesPerToken(config: LayerConfig): Record<CacheStorage, number> {
+function bytesPerToken({
+  numKeyValueHeads,
+  headDim,
+  valueHeadDim,
+}: LayerSizes): Record<CacheStorage, number> {
+  const shape = { batch: 1, heads: numKeyValueHeads, keySize: headDim, valueSize: valueHeadDim };
   const storages = Object.keys(storageBits) as CacheStorage[];
-  const entries = storages.map((storage) => [
-    storage,
-    cacheBytes(cacheShape(config), { tokens: 1, storage }),
-  ]);
+  const entries = storages.map((storage) => [storage, cacheBytes(shape, { tokens: 1, storage })]);
   return Object.fromEntries(entries);
 }
 

@@ -1,8 +1,8 @@
-// Bytes of cached keys and values.
+// Bytes of cached keys and values, for planning: arithmetic of numbers and their bits, whatever a cache keeps beside them.
 import { type CacheShape, ConfigError } from '@polyhead/core';
 import { checkNumber, normalizeOptions } from '@polyhead/core/layer';
 
-/** Bits a stored number takes. */
+/** Bits that a stored number takes. Planned storages: a package of caches need not have each of them. */
 export const storageBits = { float32: 32, float16: 16, int8: 8, int4: 4 } as const;
 
 /** How a cache stores a number. */
@@ -20,7 +20,8 @@ export interface CacheExtent {
 
 /**
  * Bytes of keys and values, rounded up to whole bytes: the numbers alone, without the scales that a quantized cache
- * keeps beside them and without rows held free.
+ * keeps beside them and without rows held free. What a cache really allocates its class says: `predictCacheBytes` of
+ * `@polyhead/kv-cache`.
  *
  * @param shape of one layer, as `layer.cacheShape(batch)` or `cacheShape(config, batch)` gives it
  * @throws ConfigError for sizes that cannot be, or an unknown storage
@@ -31,8 +32,8 @@ export function cacheBytes(shape: CacheShape, extent: CacheExtent): number {
   const where = 'cacheBytes';
   const sizes = normalizeOptions(where, 'shape', shape, ['batch', 'heads', 'keySize', 'valueSize']);
   const { batch, heads, keySize, valueSize } = sizes as CacheShape;
-  const asked = normalizeOptions(where, 'extent', extent, ['tokens', 'layers', 'storage']) as CacheExtent;
-  const { tokens, layers = 1, storage = 'float32' } = asked;
+  const options = normalizeOptions(where, 'extent', extent, ['tokens', 'layers', 'storage']) as CacheExtent;
+  const { tokens, layers = 1, storage = 'float32' } = options;
   for (const [name, size] of Object.entries({ batch, heads, keySize, valueSize, tokens, layers })) {
     checkNumber(where, name, size, [(n) => Number.isInteger(n) && n >= 0, 'a whole number of at least 0']);
   }

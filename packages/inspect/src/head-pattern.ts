@@ -73,6 +73,7 @@ export function headPattern(rows: readonly QueryRow[], keys: number): HeadPatter
 
 /** One for each distance that some row has. */
 function diagonals({ rows, keys }: Head): Cells[] {
+  if (keys < rows.length / 2) return []; // no row has a key twice, so most have none
   const [first, last] = [rows[0]?.position ?? 0, rows.at(-1)?.position ?? 0];
   return Array.from({ length: keys + last - first }, (_, n): Cells => {
     const distance = n - last;

@@ -86,6 +86,17 @@ describe('headStatistics', () => {
     expect(headStatistics([[[1, Number.NaN]]])[0]!.entropy).toBeNaN();
   });
 
+  it('takes time and memory of the map only: one row of many keys, many rows of one key', () => {
+    const n = 16_384;
+    const row = Array.from({ length: n }, (_, j) => (j === n - 2 ? 1 : 0));
+    const before = performance.now();
+    expect(headStatistics([[row]])[0]).toMatchObject({ rows: 1, previous: 1, pattern: 'mixed' });
+    const few = headStatistics([Array.from({ length: 8 }, () => row)]);
+    expect(few[0]!.pattern).toBe('vertical');
+    expect(headStatistics([Array.from({ length: n }, () => [1])])[0]).toMatchObject({ first: 1 });
+    expect(performance.now() - before).toBeLessThan(20_000);
+  });
+
   it('refuses what is no map', () => {
     expect(() => headStatistics(null as never)).toThrow(/headStatistics: heads must be numbers/);
     expect(() => headStatistics([[[1]]], { start: 0 } as never)).toThrow(/unknown +\[start\]/);

@@ -49,9 +49,9 @@ export function largestOf(heads: HeadWeights): number {
   return largest;
 }
 
-/** Two digits of the largest weight, and never fewer than two decimals. */
+/** Two digits of the largest weight, and never fewer than two decimals, nor more than the 100 that JavaScript writes. */
 export function decimalsOf(largest: number): number {
-  return largest > 0 ? Math.max(2, 1 - Math.floor(Math.log10(largest))) : 2;
+  return largest > 0 ? Math.min(100, Math.max(2, 1 - Math.floor(Math.log10(largest)))) : 2;
 }
 
 /** Smaller ones look all the same to two decimals, which is what a cell can hold. */

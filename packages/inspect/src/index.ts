@@ -4,7 +4,7 @@ export { type CacheExtent, type CacheStorage, cacheBytes, storageBits } from './
 export type { HeadPattern } from './head-pattern';
 export { type HeadStatistics, headStatistics, type StatisticsOptions } from './head-statistics';
 export { type HeadWeights, type MapTokens, readHeads } from './head-weights';
-export { cacheShape, type LayerConfig } from './layer-config';
+export { cacheShape, type LayerConfig, type ShapesOfVariant } from './layer-config';
 export type { EntryOptions } from './read-entry';
 export { type Beside, blockLabels, blockMeans, type RowValues, readRows } from './row-values';
 export { type SvgMapOptions, svgHeadMaps } from './svg-head-maps';

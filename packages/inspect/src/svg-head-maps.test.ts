@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { svgHeadMaps } from './svg-head-maps';
+import { textHeadMaps } from './text-head-maps';
 
 const hostile = ['<b>', '&amp;', '"\'', '😀', 'שלום', '\u202e', '\ud800', 'line\nfeed', ']]>', '東京'];
 const map = (Sq: number, Skv = Sq) =>
@@ -136,6 +137,15 @@ describe('svgHeadMaps', () => {
     [[map(1)], { queries: ['a'], columns: 0 }, /columns must be a whole number above 0/],
   ])('refuses what does not fit: %#', (heads, options, message) => {
     expect(() => svgHeadMaps(heads, options)).toThrow(message);
+  });
+
+  it('draws weights of any size, the smallest numbers there are too', () => {
+    for (const weight of [1e-99, 1e-200, 5e-324]) {
+      const heads = [[[weight, weight / 2]]];
+      const tokens = { queries: ['a'], keys: ['b', 'c'] };
+      checkXml(svgHeadMaps(heads, tokens));
+      expect(textHeadMaps(heads, { ...tokens, width: 80 }).lines).toHaveLength(5);
+    }
   });
 });
 

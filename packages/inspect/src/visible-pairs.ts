@@ -6,18 +6,21 @@ import { checkNumber, checkSizes, normalizeOptions } from '@polyhead/core/layer'
 /** The sizes of a call, and what hides pairs in it. */
 export interface PairsCall {
   /** B. Default: 1. */
-  readonly batch?: number;
+  readonly batch?: number | undefined;
   /** Sq. */
   readonly queries: number;
   /** Skv. Default: Sq. */
-  readonly keys?: number;
+  readonly keys?: number | undefined;
   /** Default: all pairs are visible. */
-  readonly mask?: Mask;
+  readonly mask?: Mask | undefined;
   /** Keys that exist, for each batch entry, as in a cache of unequal lengths. Default: all. */
-  readonly lengths?: readonly number[];
+  readonly lengths?: readonly number[] | undefined;
   /** Token order of query row 0, one or for each batch entry. Default: the last query stands at the last key. */
-  readonly queryStart?: number | readonly number[];
+  readonly queryStart?: number | readonly number[] | undefined;
 }
+
+/** Rows of a mask that are counted in seconds. */
+const mostRows = 2 ** 26;
 
 export const pairsOptions: readonly (keyof PairsCall)[] = [
   'batch',
@@ -40,24 +43,29 @@ export const pairsOptions: readonly (keyof PairsCall)[] = [
  */
 export function visiblePairs(call: PairsCall, heads = 1): number {
   const where = 'visiblePairs';
-  const asked = normalizeOptions(where, 'call', call, pairsOptions) as PairsCall;
-  const { batch = 1, queries, keys = queries, mask } = asked;
+  const options = normalizeOptions(where, 'call', call, pairsOptions) as PairsCall;
+  const { batch = 1, queries, keys = queries, mask } = options;
   checkSizes(where, { batch, heads, queries, keys });
-  const existing = keysThatExist(where, asked);
-  if (!mask) return heads * queries * existing.reduce((sum, length) => sum + length, 0);
+  const existing = existingKeys(where, options);
+  if (!mask) return heads * queries * existing;
   checkMask(where, mask);
   if (mask.dense) {
     throw new UnsupportedError(where, 'pairs are counted from spans', ['the mask holds a dense tensor']);
   }
-  const lengths = asked.lengths ?? [keys]; // one for all: the mask is compiled once
-  const queryStart = [asked.queryStart ?? lengths.map((length) => length - queries)].flat();
+  const lengths = options.lengths ?? [keys]; // one for all: the mask is compiled once
+  const queryStart = [options.queryStart ?? lengths.map((length) => length - queries)].flat();
   checkStarts(where, queryStart, batch);
+  const isRagged = mask.perBatch || lengths.length > 1 || queryStart.length > 1;
+  checkRows(where, queries * (isRagged ? batch : 1) * (mask.perHead ? heads : 1));
   return countPairs(mask, { batch, heads, queries, keys, lengths, queryStart, keyOrder: { start: [0] } });
 }
 
-/** Keys that exist in each batch entry: [B]. */
-export function keysThatExist(where: string, { batch = 1, queries, keys = queries, lengths }: PairsCall) {
-  if (!lengths) return new Array<number>(batch).fill(keys);
+/** Keys that exist, in all batch entries together. */
+export function existingKeys(
+  where: string,
+  { batch = 1, queries, keys = queries, lengths }: PairsCall,
+): number {
+  if (!lengths) return batch * keys;
   if (!Array.isArray(lengths) || lengths.length !== batch) {
     throw new ConfigError(where, 'lengths must have one number for each batch entry', { lengths, batch });
   }
@@ -65,7 +73,18 @@ export function keysThatExist(where: string, { batch = 1, queries, keys = querie
     const fits = (n: number) => Number.isInteger(n) && n >= 0 && n <= keys;
     checkNumber(where, 'lengths', length, [fits, `whole numbers from 0 to ${keys}, the keys`]);
   }
-  return lengths;
+  return lengths.reduce((sum, length) => sum + length, 0);
+}
+
+/** @throws UnsupportedError where counting row by row would take minutes */
+function checkRows(where: string, rows: number): void {
+  if (rows <= mostRows) return;
+  throw new UnsupportedError(
+    where,
+    'pairs of a mask are counted row by row',
+    [`there are more than ${mostRows} rows: count a part of them`],
+    { rows },
+  );
 }
 
 function checkMask(where: string, mask: Mask): void {
