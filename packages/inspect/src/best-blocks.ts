@@ -44,9 +44,9 @@ export function bestBlocks(
     return { start, total };
   }
 
-  const found: number[] = [];
-  for (let end = keys; end > 0; end = startOfLast[end]!) found.unshift(startOfLast[end]!);
-  return found;
+  const blocks: number[] = [];
+  for (let end = keys; end > 0; end = startOfLast[end]!) blocks.unshift(startOfLast[end]!);
+  return blocks;
 }
 
 /** [r, c]: what the first r rows have on keys below c, beyond an even head. */

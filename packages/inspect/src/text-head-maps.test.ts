@@ -134,6 +134,7 @@ describe('textHeadMaps', () => {
     [undefined as never, /options must be an object/],
     [{ queries: 'ab' as never, width: 80 }, /queries must be a list of strings/],
     [{ queries: ['a', 'b'], width: 0 }, /width must be a whole number above 0/],
+    [{ queries: ['a', 'b'], width: 80, color: 5 as never }, /color must be true or false/],
   ])('refuses %j for two tokens', (options, message) => {
     expect(() => textHeadMaps([twoTokens], options)).toThrow(message);
   });

@@ -1,5 +1,5 @@
 // Attention maps as text: queries down, keys across, one map a head, as many beside each other as the width holds.
-import { checkSizes, normalizeOptions } from '@polyhead/core/layer';
+import { checkFlag, checkSizes, normalizeOptions } from '@polyhead/core/layer';
 import {
   checkTokens,
   decimalsOf,
@@ -64,6 +64,7 @@ export function textHeadMaps(heads: HeadWeights, options: TextMapOptions): TextM
   const { queries, keys = queries, width, color = false, beside = {} } = asked;
   const shape = headsShape(where, heads);
   checkTokens(where, asked, shape);
+  checkFlag(where, 'color', color);
   checkSizes(where, { width });
   checkBeside(where, beside, shape);
   const [queryLabels, keyLabels] = [queries, keys].map((tokens) => tokens.map(labelOf));
@@ -118,9 +119,9 @@ function chooseLayout(
   const ofNames = names.length * besideWidth;
   const fits = ({ perRow, cell }: { perRow: number; cell: number }) =>
     perRow * (keys * cell + ofNames) + (perRow - 1) * gap <= left;
-  const found = candidates.find(fits) ?? { perRow: 1, cell: 1 };
-  const drawn = found.cell === 1 ? Math.max(1, Math.min(keys, left - ofNames)) : keys;
-  return { ...found, keys: drawn, labelWidth, beside: names };
+  const fitting = candidates.find(fits) ?? { perRow: 1, cell: 1 };
+  const drawn = fitting.cell === 1 ? Math.max(1, Math.min(keys, left - ofNames)) : keys;
+  return { ...fitting, keys: drawn, labelWidth, beside: names };
 }
 
 function joinMaps(label: string, maps: readonly string[], { labelWidth }: Layout): string {
