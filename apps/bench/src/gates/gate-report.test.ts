@@ -17,7 +17,7 @@ const row: GateRow = {
 const { ratio: _, cpuRatio: __, aimReached: ___, ...unmeasured } = row;
 
 it('says what each contest found', () => {
-  const absent: GateRow = { ...unmeasured, against: { peer: 'PyTorch' }, verdict: 'absent' };
+  const skipped: GateRow = { ...unmeasured, against: { peer: 'PyTorch' }, verdict: 'skipped' };
   const { aim, aimReached, ...noAim } = row;
   const stoodIn: GateRow = {
     ...noAim,
@@ -27,11 +27,11 @@ it('says what each contest found', () => {
     ratio: 2,
     verdict: 'missed',
   };
-  expect(contestLines([row, absent, stoodIn], 9, 132)).toEqual([
+  expect(contestLines([row, skipped, stoodIn], 9, 132)).toEqual([
     'causal prefill: median (best) of 9 runs in turn',
     'ours                  against            ours ms      its ms  ratio    CPU  bound (aim)',
     'flash                 web: Attention  96 (0.500)  386 (5.25)    4 ×  3.9 ×  ≥ 3.5 × (4 ×)  aim reached',
-    'flash                 PyTorch         96 (0.500)                            ≥ 3.5 × (4 ×)  absent',
+    'flash                 PyTorch         96 (0.500)                            ≥ 3.5 × (4 ×)  skipped',
     'flash (composed ran)  composed        96 (0.500)   386 (380)    2 ×  3.9 ×  ≤ 3.5 ×        missed',
   ]);
 });

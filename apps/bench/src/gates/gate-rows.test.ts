@@ -70,7 +70,7 @@ describe('gateRows', () => {
   it('keeps a row for who is absent or wrong', () => {
     const absences = [{ peer: 'web', reason: 'not installed' }];
     expect(rowsOf([gate], { timings: [flash], absences })).toMatchObject([
-      { verdict: 'absent', against: { peer: 'web' }, bound: 3 },
+      { verdict: 'skipped', against: { peer: 'web' }, bound: 3 },
     ]);
     const wrong = [{ contestant: web.contestant, error: 1 }];
     const [row] = rowsOf([gate], { timings: [flash], wrong });

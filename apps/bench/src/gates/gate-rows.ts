@@ -65,7 +65,7 @@ function rowsOfGate(work: string, gate: Gate, outcome: Outcome): GateRow[] {
   const wrongPeers = wrong.filter(({ contestant }) => isPeer(contestant));
   const missing = absences.filter(isPeer);
   const our: Side = mine ? sideOf(mine) : { peer: polyhead, op: gate.ours };
-  const noPair = (verdict: 'wrong' | 'absent', against: Side): GateRow => ({
+  const noPair = (verdict: 'wrong' | 'skipped' | 'absent', against: Side): GateRow => ({
     ...promiseOf(gate),
     work,
     ours: our,
@@ -78,7 +78,7 @@ function rowsOfGate(work: string, gate: Gate, outcome: Outcome): GateRow[] {
       mine ? pairRow(work, gate, [mine, their]) : noPair(wrongOurs ? 'wrong' : 'absent', sideOf(their)),
     ),
     ...wrongPeers.map(({ contestant: { peer, op } }) => noPair('wrong', { peer, op })),
-    ...missing.map(({ peer, op }) => noPair('absent', { peer, ...(op !== undefined && { op }) })),
+    ...missing.map(({ peer, op }) => noPair('skipped', { peer, ...(op !== undefined && { op }) })),
   ];
 }
 

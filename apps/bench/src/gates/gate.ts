@@ -20,7 +20,8 @@ export interface Gate {
   readonly byFlash?: boolean;
 }
 
-export type Verdict = 'holds' | 'missed' | 'absent' | 'wrong' | 'no bound';
+/** Skipped: the peer does not take part. Absent: ours does not. */
+export type Verdict = 'holds' | 'missed' | 'skipped' | 'absent' | 'wrong' | 'no bound';
 
 interface Meaning {
   ratio(ours: number, peer: number): number;

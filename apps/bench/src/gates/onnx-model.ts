@@ -1,5 +1,4 @@
 // An ONNX model of one node, as the bytes that onnxruntime reads.
-import { importPeer } from '../../../../scripts/peers/import-peer';
 
 /** A tensor that goes in or comes out. */
 export interface ModelValue {
@@ -24,81 +23,51 @@ const irVersion = 10;
 const attributeIsInteger = 2;
 const elementTypes = { float32: 1, int32: 6 } as const;
 
-/** What of protobufjs is used. */
-interface Protobuf {
-  parse(text: string, options: { readonly keepCase: boolean }): { readonly root: Root };
+export function onnxModel({ op, domain = '', attributes, inputs, outputs }: OneNodeModel): Uint8Array {
+  const node = message(
+    ...inputs.map((value): Field => [1, value?.name ?? '']),
+    ...outputs.map(({ name }): Field => [2, name]),
+    [4, op],
+    ...Object.entries(attributes).map(
+      ([name, i]): Field => [5, message([1, name], [3, i], [20, attributeIsInteger])],
+    ),
+    [7, domain],
+  );
+  const graph = message(
+    [1, node],
+    [2, 'attention'],
+    ...inputs.flatMap((value): Field[] => (value ? [[11, valueInfo(value)]] : [])),
+    ...outputs.map((value): Field => [12, valueInfo(value)]),
+  );
+  return Uint8Array.from(
+    message(
+      [1, irVersion],
+      [7, graph],
+      [8, message([1, ''], [2, opset])],
+      [8, message([1, 'com.microsoft'], [2, 1])],
+    ),
+  );
 }
 
-interface Root {
-  lookupType(name: string): {
-    fromObject(values: object): object;
-    encode(message: object): { finish(): Uint8Array };
-  };
+function valueInfo({ name, type, dims }: ModelValue): number[] {
+  const shape = message(...dims.map((size): Field => [1, message([1, size])]));
+  return message([1, name], [2, message([1, message([1, elementTypes[type]], [2, shape])])]);
 }
 
-/** The part of onnx.proto that such a model needs: Apache-2.0, the ONNX project. */
-const onnxProto = `syntax = "proto3";
-  package onnx;
-  message AttributeProto { string name = 1; int64 i = 3; int32 type = 20; }
-  message NodeProto {
-    repeated string input = 1;
-    repeated string output = 2;
-    string op_type = 4;
-    repeated AttributeProto attribute = 5;
-    string domain = 7;
-  }
-  message Dimension { int64 dim_value = 1; }
-  message TensorShapeProto { repeated Dimension dim = 1; }
-  message TensorTypeProto { int32 elem_type = 1; TensorShapeProto shape = 2; }
-  message TypeProto { TensorTypeProto tensor_type = 1; }
-  message ValueInfoProto { string name = 1; TypeProto type = 2; }
-  message GraphProto {
-    repeated NodeProto node = 1;
-    string name = 2;
-    repeated ValueInfoProto input = 11;
-    repeated ValueInfoProto output = 12;
-  }
-  message OperatorSetIdProto { string domain = 1; int64 version = 2; }
-  message ModelProto { int64 ir_version = 1; GraphProto graph = 7; repeated OperatorSetIdProto opset_import = 8; }`;
+// Protocol Buffers, as far as such a model needs them: onnx.proto of the ONNX project has the numbers of the fields.
 
-/** @throws Error where protobufjs is not installed */
-export async function onnxModel(model: OneNodeModel): Promise<Uint8Array> {
-  const { default: protobuf } = (await importPeer('protobufjs')) as { readonly default: Protobuf };
-  const { root } = protobuf.parse(onnxProto, { keepCase: true });
-  const ModelProto = root.lookupType('onnx.ModelProto');
-  return ModelProto.encode(ModelProto.fromObject(valuesOf(model))).finish();
+type Field = readonly [number: number, value: number | string | readonly number[]];
+
+/** Whole numbers from 0 on as varints, text and messages with their lengths. */
+function message(...fields: readonly Field[]): number[] {
+  return fields.flatMap(([number, value]) => {
+    if (typeof value === 'number') return [...varint(8 * number), ...varint(value)];
+    const bytes = typeof value === 'string' ? [...new TextEncoder().encode(value)] : value;
+    return [...varint(8 * number + 2), ...varint(bytes.length), ...bytes];
+  });
 }
 
-function valuesOf({ op, domain = '', attributes, inputs, outputs }: OneNodeModel) {
-  const node = {
-    op_type: op,
-    domain,
-    input: inputs.map((value) => value?.name ?? ''),
-    output: outputs.map(({ name }) => name),
-    attribute: Object.entries(attributes).map(([name, i]) => ({ name, i, type: attributeIsInteger })),
-  };
-  const given = inputs.filter((value) => value !== undefined);
-  return {
-    ir_version: irVersion,
-    opset_import: [
-      { domain: '', version: opset },
-      { domain: 'com.microsoft', version: 1 },
-    ],
-    graph: {
-      name: 'attention',
-      node: [node],
-      input: given.map(valueInfo),
-      output: outputs.map(valueInfo),
-    },
-  };
+/** Seven bits a byte, the lowest first. */
+function varint(n: number): number[] {
+  return n < 128 ? [n] : [(n % 128) + 128, ...varint(Math.floor(n / 128))];
 }
-
-const valueInfo = ({ name, type, dims }: ModelValue) => ({
-  name,
-  type: {
-    tensor_type: {
-      elem_type: elementTypes[type],
-      shape: { dim: dims.map((size) => ({ dim_value: size })) },
-    },
-  },
-});

@@ -1,6 +1,5 @@
 // `bench gates`: the speeds that Polyhead promises, each as a ratio to a peer in one interleaved run.
 import { writeFileSync } from 'node:fs';
-import v8 from 'node:v8';
 import '@tensorflow/tfjs'; // its gradients
 import { chooseBackend } from '../backends/backend';
 import { UsageError, WrongResultError } from '../command-line/errors';
@@ -16,6 +15,7 @@ import { prefillContests } from './contests/prefill';
 import { trainingContests } from './contests/training';
 import { absenceLines, busyLines, contestLines, legendLines } from './gate-report';
 import { type GateRow, gateRows } from './gate-rows';
+import { allowRelaxedSimd } from './relaxed-simd';
 
 export interface GateOptions {
   /** Only contests whose work holds this text. */
@@ -67,18 +67,6 @@ export async function runGates(options: GateOptions, outlet: Outlet): Promise<vo
     writeFileSync(json, `${JSON.stringify({ environment, threads, rows, absent }, null, 2)}\n`);
   }
   if (wrong.length > 0) throw new WrongResultError(wrong.join('\n'));
-}
-
-/**
- * Node 20 keeps relaxed SIMD behind a flag of V8, which then holds for the whole process: a library must not set it, a
- * bench may. Newer versions have it on.
- *
- * @returns what was done, where anything was
- */
-function allowRelaxedSimd(): string | undefined {
-  if (!process.versions.node.startsWith('20.')) return undefined;
-  v8.setFlagsFromString('--experimental-wasm-relaxed-simd');
-  return 'relaxed SIMD, off by default in Node 20, is switched on here by the flag --experimental-wasm-relaxed-simd';
 }
 
 function chooseContests({ only }: GateOptions): readonly Contest[] {

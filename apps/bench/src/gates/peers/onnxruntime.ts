@@ -59,7 +59,7 @@ async function openSession(build: Build, op: OnnxAttention, { threads, check }: 
   const { peer, runtime, version, options } = build;
   const names = { peer, op: op.name, ...(version !== undefined && { version }) };
   try {
-    const session = await runtime.InferenceSession.create(await onnxModel(op.model), {
+    const session = await runtime.InferenceSession.create(onnxModel(op.model), {
       ...options,
       intraOpNumThreads: threads,
       interOpNumThreads: 1,
