@@ -9,7 +9,7 @@ import { flash } from './index';
 const preferred: AttentionKernel = { ...flash(), worthwhile: () => true };
 const kernel = firstSupported([preferred, composed()]);
 const knownGaps = {
-  'returns what is asked for, with its shape, and the same output':
+  'returns what the call names, with its shape, and the same output':
     'weights come from another kernel, which rounds otherwise',
   'runs the kernel of the call, else its own, and names it': 'a layer without a kernel gets this one here',
 };

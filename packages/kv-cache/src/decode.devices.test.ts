@@ -73,7 +73,7 @@ const masks: Record<string, MaskCase> = {
   prefix: { mask: prefix([3, 1]), first: 3 },
   'all of four': {
     mask: allOf(prefix(2), slidingWindow({ left: 3, right: 3 }), validLengths([8, 9]), leftPadding([0, 1])),
-    first: 2,
+    first: 3,
   },
 };
 

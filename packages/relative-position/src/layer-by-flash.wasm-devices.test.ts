@@ -11,7 +11,7 @@ describeVariant('RelativePositionAttention by flash', {
   options: commonOptions,
   position: shawOracle({ k: 2 }),
   knownGaps: {
-    'returns what is asked for, with its shape, and the same output':
+    'returns what the call names, with its shape, and the same output':
       'weights come from another kernel, which rounds otherwise',
     'runs the kernel of the call, else its own, and names it': 'a layer without a kernel gets this one here',
   },

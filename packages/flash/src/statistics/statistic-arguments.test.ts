@@ -111,7 +111,8 @@ describe('attentionStatistics refuses', () => {
     expect(look({ sofcap: 2 })).toThrow(
       /attentionStatistics: options may hold known options only[\s\S]*\[sofcap\]/,
     );
-    expect(look(null)).toThrow(/attentionStatistics: options must be an object/);
+    expect(look(5 as never)).toThrow(/attentionStatistics: options must be an object/);
+    expect(look(null)).not.toThrow(); // left out
     expect(() => attentionStatistics(null as never, {}, { entropy })).toThrow(/attentionStatistics: inputs/);
   });
 

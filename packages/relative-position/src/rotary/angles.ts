@@ -48,11 +48,7 @@ export function positionsOfSections(
   return at.map((positions) => numbersOf(positions, entries, S));
 }
 
-function anglesOf(
-  { sections, frequencies }: Rotation,
-  positions: readonly Int32Array[],
-  S: number,
-): Angles {
+function anglesOf({ sections, frequencies }: Rotation, positions: readonly Int32Array[], S: number): Angles {
   const pairs = sections.reduce((sum, count) => sum + count, 0);
   const tokens = positions[0]!.length;
   const longest = positions.reduce((most, numbers) => numbers.reduce((a, b) => Math.max(a, b), most), 0);
