@@ -5,6 +5,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { checkFlags } from './check-options';
 import { type PositionParts, type TrainedPosition, trainedPosition } from './position-method';
 
+/** What a distance costs in each head. */
 export interface AlibiConfig {
   /** Hq, the number of query heads. */
   readonly numHeads: number;

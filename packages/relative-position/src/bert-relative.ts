@@ -8,6 +8,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { checkSeed } from './check-options';
 import { type PositionParts, type TrainedPosition, trainedPosition } from './position-method';
 
+/** A learned vector for each distance, as BERT has them. */
 export interface BertRelativeConfig {
   /** D, the size of a head. */
   readonly headDim: number;

@@ -44,7 +44,8 @@ function mistral({ base, window, ...config }: Sizes & { readonly window: number 
 /** Qwen2: biases, that of the output projection zero. */
 function qwen2({ base, ...config }: Sizes) {
   const position = rotary({ headDim: config.headDim, base });
-  return { layer: new GroupedQueryAttention({ ...config, useBias: true }, { position }), mask: causal() };
+  const useBias = ['query', 'key', 'value'] as const;
+  return { layer: new GroupedQueryAttention({ ...config, useBias }, { position }), mask: causal() };
 }
 
 /** Qwen3: each head of queries and keys normalized before it is turned. */
@@ -133,9 +134,7 @@ function setWeights({ inputs }: DecoderCase, { layer }: Recipe): void {
     const tensor = inputs[source];
     return tensor ? [[name, toTensor(tensor)] as const] : [];
   });
-  const weights = { ...toTensors(fromLinears(inputs, linears)), ...Object.fromEntries(named) };
-  const hasZeroBias = layer.config.useBias && !inputs['o_proj.bias'];
-  layer.setWeights({ ...weights, ...(hasZeroBias && { 'output/bias': tf.zeros([layer.config.embedDim]) }) });
+  layer.setWeights({ ...toTensors(fromLinears(inputs, linears)), ...Object.fromEntries(named) });
 }
 
 /** The numbers of queries that are no padding; `queryOf` tells which query a number is of, counted over the batch. */

@@ -6,6 +6,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { checkHeightWidth, checkSeed } from './check-options';
 import { type PositionParts, type TrainedPosition, trainedPosition } from './position-method';
 
+/** A learned bias for each offset in a window. */
 export interface SwinConfig {
   /** Height and width of a window in tokens. */
   readonly window: readonly [height: number, width: number];

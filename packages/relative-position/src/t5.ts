@@ -7,6 +7,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { checkFlags, checkMaxDistance, checkSeed } from './check-options';
 import { type PositionParts, type TrainedPosition, trainedPosition } from './position-method';
 
+/** A learned bias for each bucket of distances. */
 export interface T5Config {
   /** Hq, the number of query heads. */
   readonly numHeads: number;

@@ -14,6 +14,7 @@ import {
 } from './position-method';
 import { widened } from './token-positions';
 
+/** Biases of content and position, and projected sinusoids. */
 export interface TransformerXLConfig {
   /** Hq, the number of query heads. */
   readonly numHeads: number;

@@ -7,6 +7,7 @@ import { checkSeed } from '../check-options';
 import { frozenCopy, ownVariables, type PositionParts, type TrainedPosition } from '../position-method';
 import { type AbsolutePosition, tokensOf } from './absolute-position';
 
+/** A learned vector for each position. */
 export interface LearnedConfig {
   /** E, the width of the embeddings. */
   readonly embedDim: number;

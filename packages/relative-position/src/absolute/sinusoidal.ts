@@ -6,6 +6,7 @@ import { checkFlags } from '../check-options';
 import { frozenCopy } from '../position-method';
 import { type AbsolutePosition, tokensOf } from './absolute-position';
 
+/** Sines and cosines of positions. */
 export interface SinusoidalConfig {
   /** E, the width of the embeddings: even. */
   readonly embedDim: number;

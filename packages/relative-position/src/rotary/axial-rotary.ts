@@ -6,6 +6,7 @@ import { checkFlags, checkHeightWidth } from '../check-options';
 import { rotaryFrequencies } from './frequencies';
 import { rotating } from './rotary';
 
+/** How heads of image patches are turned. */
 export interface AxialRotaryConfig {
   /** D, the size of a head: a multiple of 4. */
   readonly headDim: number;

@@ -6,6 +6,7 @@ import { checkFlags } from '../check-options';
 
 /** Position interpolation (Chen et al. 2023, 2306.15595): positions are divided by a factor. */
 export interface LinearScaling {
+  /** Which scaling it is. */
   readonly type: 'linear';
   /** How many times longer sequences become: above 0. */
   readonly factor: number;
@@ -16,6 +17,7 @@ export interface LinearScaling {
  * 2023, 2309.00071, section 3.1).
  */
 export interface NtkScaling {
+  /** Which scaling it is. */
   readonly type: 'ntk';
   /** How many times longer sequences become: above 0. */
   readonly factor: number;
@@ -26,6 +28,7 @@ export interface NtkScaling {
  * al. 2023, 2309.00071, section 3.3).
  */
 export interface DynamicScaling {
+  /** Which scaling it is. */
   readonly type: 'dynamic';
   /** At `originalLength` the factor of `ntk` is 1, and grows by this much for each further `originalLength`: above 0. */
   readonly factor: number;
@@ -38,6 +41,7 @@ export interface DynamicScaling {
  * turn less than once are interpolated, and between lies a ramp. Scores are sharpened by the square of a factor.
  */
 export interface YarnScaling {
+  /** Which scaling it is. */
   readonly type: 'yarn';
   /** How many times longer sequences become: above 0. */
   readonly factor: number;
@@ -59,6 +63,7 @@ export interface YarnScaling {
 
 /** LongRoPE (Ding et al. 2024, 2402.13753): a divisor found by search for each pair, other ones past the original length. */
 export interface LongRopeScaling {
+  /** Which scaling it is. */
   readonly type: 'longrope';
   /** How many times longer than `originalLength` the model was made. */
   readonly factor: number;
@@ -77,6 +82,7 @@ export interface LongRopeScaling {
  * are interpolated, and between lies a ramp.
  */
 export interface Llama3Scaling {
+  /** Which scaling it is. */
   readonly type: 'llama3';
   /** What the frequencies of long wavelengths are divided by. */
   readonly factor: number;

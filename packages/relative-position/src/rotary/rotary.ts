@@ -11,6 +11,7 @@ import { scaledFrequencies } from './frequencies';
 import { checkScaling, type RotaryScaling } from './rotary-scaling';
 import { turnPairs } from './turn-pairs';
 
+/** How heads are turned. */
 export interface RotaryConfig {
   /** D, the size of a head. */
   readonly headDim: number;
