@@ -5,7 +5,10 @@ import { contiguousStorage } from './stored-key-value';
 
 type Rows = { readonly key: tf.Tensor4D; readonly value: tf.Tensor4D };
 
-/** Keeps every row as float32, at positions counted from 0. What a layer stages must have the shape it announced. */
+/**
+ * Keeps every row as float32, at positions counted from 0. Where `valueSize` is 0, values are the keys. What a layer stages
+ * must have the shape it announced.
+ */
 export class PlainCache implements KeyValueCache {
   sealed = false;
   #rows: Rows | undefined;
@@ -41,12 +44,12 @@ export class PlainCache implements KeyValueCache {
     const rows = old
       ? { key: tf.concat([old.key, key], 2), value: tf.concat([old.value, value], 2) }
       : { key: tf.clone(key), value: tf.clone(value) };
-    return { stored: contiguousStorage(rows.key, rows.value), commit: () => this.#keep(rows) };
+    return { stored: this.#stored(rows), commit: () => this.#keep(rows) };
   }
 
   read(): StoredKeyValue {
     if (!this.#rows) throw new Error('the cache is empty');
-    return contiguousStorage(this.#rows.key, this.#rows.value);
+    return this.#stored(this.#rows);
   }
 
   crop([length]: readonly number[]): void {
@@ -62,6 +65,10 @@ export class PlainCache implements KeyValueCache {
 
   dispose(): void {
     this.#keep(undefined);
+  }
+
+  #stored({ key, value }: Rows): StoredKeyValue {
+    return contiguousStorage(key, this.shape.valueSize === 0 ? key : value);
   }
 
   #keep(rows: Rows | undefined): void {

@@ -1,0 +1,19 @@
+// A kernel without gradients, as one in WGSL or native code is at first: it passes the rest.
+import { composed } from '@polyhead/core';
+import { wrapKernel } from '@polyhead/core/kernel';
+import { describeKernel } from '../describe-kernel';
+
+const noGradient = 'it has no backward pass';
+const noRows = 'it reads tensors only';
+
+describeKernel('forward only', {
+  create: () =>
+    wrapKernel(composed(), {
+      name: 'forward only',
+      unsupported: ({ isTaped, inputs }) => [
+        ...(isTaped ? [noGradient] : []),
+        ...(inputs.stored ? [noRows] : []),
+      ],
+    }),
+  refuses: { gradients: noGradient, stored: noRows },
+});

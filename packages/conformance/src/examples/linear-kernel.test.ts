@@ -1,0 +1,25 @@
+import { describeKernel } from '../describe-kernel';
+import { maskKinds } from '../mask-kinds';
+import { linear, linearOracle } from './linear-kernel';
+
+const prefixes = ['none', 'causal', 'lengths', 'lengths per row', 'causal lengths'];
+const otherMasks = Object.keys(maskKinds).filter((mask) => !prefixes.includes(mask));
+const why = 'a sum of φ(k) v has no weights and no scores';
+
+describeKernel('linear', {
+  create: linear,
+  oracle: linearOracle,
+  refuses: {
+    ...{
+      bias: why,
+      softcap: why,
+      sinkLogits: why,
+      dropout: why,
+      relative: why,
+      weights: why,
+      logSumExp: why,
+    },
+    scale: 'it cancels in the quotient',
+    ...Object.fromEntries(otherMasks.map((mask) => [`mask: ${mask}`, 'a row must see the first keys'])),
+  },
+});
