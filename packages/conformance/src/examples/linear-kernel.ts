@@ -40,34 +40,31 @@ function showsFirstKeys({ plan }: KernelCall): boolean {
 
 type Tensors = { readonly query: tf.Tensor4D; readonly key?: tf.Tensor4D; readonly value?: tf.Tensor4D };
 
-/** φ(x), and 0 in rows that hold no visible number, whatever they are. */
-const features = (x: tf.Tensor, rows: tf.Tensor) => tf.mul(tf.add(tf.elu(shown(x, rows)), 1), rows);
-const shown = (x: tf.Tensor, rows: tf.Tensor) => tf.where(tf.cast(rows, 'bool'), x, tf.zerosLike(x));
-
 /** What both passes need: query heads that share a key head are rows of it, [B, Hkv, G Sq, …]. */
 function prepare({ plan, sizes }: KernelCall, { query, key, value }: Tensors) {
   const { B, Hq, Hkv, Sq, Skv, D } = sizes;
-  const G = Hq / Hkv;
+  const rows = (Hq / Hkv) * Sq;
   const entries = plan.shape[0];
-  const ends = (b: number, i: number) => plan.spans[2 * ((entries === 1 ? 0 : b) * Sq + i) + 1]!;
-  const visible = tf.buffer([B, 1, G * Sq, Skv]);
-  for (let b = 0; b < B; b++)
-    for (let row = 0; row < G * Sq; row++)
-      for (let j = 0; j < ends(b, row % Sq); j++) visible.set(1, b, 0, row, j);
-  const pairs = visible.toTensor();
-  const ofKeys = tf.broadcastTo(tf.reshape(tf.max(pairs, 2), [B, 1, Skv, 1]), [B, Hkv, Skv, 1]);
-  const ofQueries = tf.broadcastTo(tf.max(pairs, 3, true), [B, Hkv, G * Sq, 1]);
-  const q = tf.reshape(query, [B, Hkv, G * Sq, D]);
-  const [fq, fk] = [features(q, ofQueries), features(key!, ofKeys)];
-  const v = shown(value!, ofKeys);
+  const visible = new Float32Array(B * rows * Skv);
+  for (let n = 0; n < B * rows; n++) {
+    const entry = entries === 1 ? 0 : Math.floor(n / rows);
+    const end = plan.spans[2 * (entry * Sq + (n % Sq)) + 1]!;
+    visible.fill(1, n * Skv, n * Skv + end);
+  }
+  const pairs = tf.tensor4d(visible, [B, 1, rows, Skv]);
+  const [ofKeys, ofQueries] = [tf.transpose(tf.max(pairs, 2, true), [0, 1, 3, 2]), tf.max(pairs, 3, true)];
+  const q = shown(tf.reshape(query, [B, Hkv, rows, D]), ofQueries);
+  const [k, v] = [shown(key!, ofKeys), shown(value!, ofKeys)];
+  const [fq, fk] = [tf.add(tf.elu(q), 1), tf.add(tf.elu(k), 1)];
   const products = tf.mul(tf.matMul(fq, fk, false, true), pairs); // [B, Hkv, G Sq, Skv]
   const sums = tf.sum(products, 3, true);
-  const weights = tf.divNoNan(products, sums);
-  return {
-    q: shown(q, ofQueries),
-    k: shown(key!, ofKeys),
-    ...{ fq, fk, v, pairs, sums, weights, ofQueries, ofKeys },
-  };
+  return { q, k, v, fq, fk, pairs, sums, weights: tf.divNoNan(products, sums) };
+}
+
+/** The rows that take part; 0 in the others, which may hold anything. */
+function shown(x: tf.Tensor, rows: tf.Tensor): tf.Tensor {
+  if (tf.min(rows).dataSync()[0] === 1) return x;
+  return tf.where(tf.cast(rows, 'bool'), x, tf.zerosLike(x));
 }
 
 function forward(call: KernelCall, tensors: Tensors) {
@@ -87,16 +84,16 @@ function backward(
 ) {
   const { B, Hq, Hkv, Sq, Skv, Dv } = call.sizes;
   if (Skv === 0) return {};
-  const { q, k, fq, fk, v, pairs, sums, weights, ofQueries, ofKeys } = prepare(call, tensors);
+  const { q, k, v, fq, fk, pairs, sums, weights } = prepare(call, tensors);
   const dOutput = tf.reshape(gradient.output, [B, Hkv, (Hq / Hkv) * Sq, Dv]);
   const dWeights = tf.matMul(dOutput, v, false, true);
   const mean = tf.sum(tf.mul(dWeights, weights), 3, true);
   const dProducts = tf.mul(tf.divNoNan(tf.sub(dWeights, mean), sums), pairs);
-  const slope = (x: tf.Tensor, rows: tf.Tensor) => tf.mul(tf.exp(tf.minimum(x, 0)), rows); // φ'
+  const slope = (x: tf.Tensor) => tf.exp(tf.minimum(x, 0)); // φ'
   return {
-    query: tf.mul(tf.matMul(dProducts, fk), slope(q, ofQueries)),
-    key: tf.mul(tf.matMul(dProducts, fq, true), slope(k, ofKeys)),
-    value: tf.mul(tf.matMul(weights, dOutput, true), ofKeys),
+    query: tf.mul(tf.matMul(dProducts, fk), slope(q)),
+    key: tf.mul(tf.matMul(dProducts, fq, true), slope(k)),
+    value: tf.matMul(weights, dOutput, true),
   };
 }
 
