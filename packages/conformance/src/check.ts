@@ -3,8 +3,11 @@
 import { describe, it } from 'vitest';
 import { sampled } from './sampled';
 
+/** A sentence about a kernel or a layer, and what it takes to be true. */
 export interface Check {
   readonly name: string;
+  /** Milliseconds that it may take. Default: as long as any test. */
+  readonly timeout?: number;
   /** Throws, or rejects, where the sentence is not true: what a graphics card computed has to be waited for. */
   run(): void | Promise<void>;
 }
@@ -16,10 +19,11 @@ export type KnownGaps = { readonly [check: string]: string };
 export function describeChecks(name: string, checks: readonly Check[], knownGaps: KnownGaps = {}): void {
   describe(name, () => {
     checkKnownGaps(checks, knownGaps);
-    for (const { name: sentence, run } of sampled(checks, 3)) {
+    for (const { name: sentence, timeout, run } of sampled(checks, 3)) {
+      const options = timeout === undefined ? {} : { timeout };
       const reason = knownGaps[sentence];
-      if (reason) it.fails(`${sentence} (known gap: ${reason})`, run);
-      else it(sentence, run);
+      if (reason) it.fails(`${sentence} (known gap: ${reason})`, options, run);
+      else it(sentence, options, run);
     }
   });
 }

@@ -41,6 +41,7 @@ export function memoryChecks(suite: KernelUnderTest): readonly Check[] {
     },
     {
       name: 'keeps the heap of the backend flat over repeated calls and gradients',
+      timeout: 120_000, // hundreds of calls
       run: () => checkHeap(suite),
     },
   ];

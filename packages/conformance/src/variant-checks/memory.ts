@@ -22,6 +22,7 @@ export function variantMemoryChecks(variant: Variant): readonly Check[] {
     { name: 'trains twenty steps without a leak', run: () => checkTraining(variant) },
     {
       name: 'keeps the heap of the backend flat over repeated calls and gradients',
+      timeout: 120_000, // hundreds of calls
       run: () => checkHeap(variant),
     },
     {
