@@ -10,6 +10,7 @@ import type { WeightSource } from './weight-tiles';
 /** By the names that their results shall have. */
 export type Statistics = { readonly [name: string]: Statistic<tf.TensorContainer> };
 
+/** What each statistic gives, by its name. */
 export type StatisticResults<S extends Statistics> = {
   readonly [name in keyof S]: S[name] extends Statistic<infer Result> ? Result : never;
 };

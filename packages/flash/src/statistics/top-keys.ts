@@ -4,8 +4,10 @@ import { checkResultSize, rowsShape, type Statistic } from './statistic';
 
 /** A `type`: it leaves a tidy. */
 export type TopKeys = {
-  readonly indices: tf.Tensor4D; // [B, H, R, k], int32; -1 where fewer than k keys have weight
-  readonly weights: tf.Tensor4D; // [B, H, R, k], from the largest to the smallest; 0 where the index is -1
+  /** [B, H, R, k], int32: -1 where fewer than k keys have weight. */
+  readonly indices: tf.Tensor4D;
+  /** [B, H, R, k], from the largest to the smallest: 0 where the index is -1. */
+  readonly weights: tf.Tensor4D;
 };
 
 /**

@@ -4,6 +4,7 @@ import * as tf from '@tensorflow/tfjs-core';
 
 /** A layer, told from others of its name by identity. */
 export interface LayerName {
+  /** The layer's own, for errors. */
   readonly name: string;
 }
 

@@ -53,7 +53,7 @@ export abstract class RowCache implements KeyValueCache {
   }
 
   /**
-   * @param counts new tokens of each batch entry: [B]
+   * @param _counts new tokens of each batch entry: [B]
    * @throws ShapeError where there is no space for so many tokens more
    */
   protected checkSpace(_counts: readonly number[]): void {}

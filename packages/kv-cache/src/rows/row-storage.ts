@@ -16,7 +16,9 @@ import {
 
 /** The rows of some tokens, wherever they lie: a part of a storage, or the heads that a layer gives. */
 export interface TokenRows extends Pick<KeyValuePart, 'headStride' | 'runs'> {
+  /** Where the numbers of keys stand in these rows. */
   readonly key: RowColumns;
+  /** Where those of values stand. */
   readonly value: RowColumns;
 }
 
