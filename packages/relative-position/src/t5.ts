@@ -24,10 +24,23 @@ export interface T5Config {
 }
 
 const where = 't5';
+const optionNames = [
+  'numHeads',
+  'numBuckets',
+  'maxDistance',
+  'bidirectional',
+  'crossAttention',
+  'seed',
+] as const;
 
-/** The bucket of a distance, key position - query position. */
-export function t5Bucket(distance: number, config: Omit<T5Config, 'numHeads'> = {}): number {
-  const { numBuckets = 32, maxDistance = 128, bidirectional = true } = config;
+/**
+ * The bucket of a distance, key position - query position.
+ *
+ * @throws ConfigError for what is no config
+ */
+export function t5Bucket(distance: number, config?: Omit<T5Config, 'numHeads'> | null): number {
+  const known = normalizeOptions<T5Config>('t5Bucket', 'config', (config ?? {}) as T5Config, optionNames);
+  const { numBuckets = 32, maxDistance = 128, bidirectional = true } = known;
   const buckets = bidirectional ? Math.floor(numBuckets / 2) : numBuckets;
   const first = bidirectional && distance > 0 ? buckets : 0;
   const n = bidirectional ? Math.abs(distance) : Math.max(-distance, 0);
@@ -67,8 +80,7 @@ export const t5 = /* @__PURE__ */ withKind(
 );
 
 function checkT5(options: T5Config): T5Config {
-  const known = ['numHeads', 'numBuckets', 'maxDistance', 'bidirectional', 'crossAttention', 'seed'] as const;
-  const config = normalizeOptions(where, 'config', options, known) as T5Config;
+  const config = normalizeOptions(where, 'config', options, optionNames) as T5Config;
   const { numHeads, numBuckets = 32, maxDistance = 128, bidirectional = true, crossAttention, seed } = config;
   checkSizes(where, { numHeads, numBuckets, maxDistance });
   checkMaxDistance(where, maxDistance);

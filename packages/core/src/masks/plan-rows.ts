@@ -2,7 +2,7 @@
 import { ShapeError } from '../contract/errors';
 import type { Span } from '../contract/mask';
 
-// Measured: a kernel tests each span of a row for each tile of keys. From here on a tensor of pairs costs less.
+// A kernel tests each span of a row for each tile of keys: rows of more are a tensor of pairs.
 const mostSpans = 8;
 const mostRows = 2 ** 27; // 1 GiB of spans
 

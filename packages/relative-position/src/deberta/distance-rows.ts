@@ -8,7 +8,8 @@ import { type DebertaDistances, spanOf } from './deberta-config';
  *
  * @param config buckets: absent, each distance is its own bucket; maxDistance: 512 by default
  */
-export function debertaBucket(relative: number, { buckets, maxDistance = 512 }: DebertaDistances): number {
+export function debertaBucket(relative: number, config?: DebertaDistances | null): number {
+  const { buckets, maxDistance = 512 } = config ?? {};
   const half = Math.floor((buckets ?? Infinity) / 2);
   const n = Math.abs(relative);
   if (n <= half) return relative;
