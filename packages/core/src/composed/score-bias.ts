@@ -101,7 +101,7 @@ function rowsWithoutLogit(
   terms: tf.Tensor4D | undefined,
   keyCount: number,
 ): tf.Tensor4D {
-  const none = tf.fill<tf.Rank.R4>([1, 1, 1, 1], keyCount === 0 ? -Infinity : 0);
+  const none = tf.reshape<tf.Rank.R4>(constant(keyCount === 0 ? -Infinity : 0), [1, 1, 1, 1]);
   const largest = terms ? largestOfRows(terms) : none;
   return tf.cast(tf.equal(sink ? tf.maximum(largest, sink) : largest, constant(-Infinity)), 'float32');
 }

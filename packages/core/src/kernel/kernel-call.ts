@@ -37,12 +37,16 @@ export function kernelCall(where: string, inputs: AttentionInputs, options: Atte
     inputs: readable(where, inputs, taped),
     sizes,
     scale: Math.fround(scale), // the same number in every kernel
+    ...(known.softcap && { softcap: Math.max(known.softcap, smallestNormal) }),
     plan: planOfCall(where, known, inputs, geometry),
     positions: positions ?? { query: order.query, key: inputs.stored?.positions ?? order.key },
     order,
     isTaped: taped,
   };
 }
+
+/** Some backends take smaller numbers for 0. */
+const smallestNormal = 2 ** -126;
 
 /** The inputs, whose shapes were checked. The rows of a storage without parts, which no kernel could read, as tensors. */
 function readable(where: string, inputs: AttentionInputs, taped: boolean): KernelInputs {
