@@ -1,10 +1,10 @@
 import { seededRandom, useOpaqueBackend } from '@polyhead/conformance';
-import { attend, causal, composed, firstSupported } from '@polyhead/core';
+import { attend, causal, composed, firstSupported, fromConfig } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
 import { flashCpu } from './cpu';
 import { isWasm } from './fixtures/fused-kernel';
-import { flash } from './index';
+import { flash, rowEntropy, withStatistics } from './index';
 
 function inputs() {
   const random = seededRandom(1);
@@ -53,6 +53,19 @@ describe('flash', () => {
     } finally {
       await restore();
     }
+  });
+
+  it('has JSON, from which it is made again', () => {
+    const kernel = firstSupported([flash({ threads: 1 }), composed()]);
+    const again = fromConfig<typeof kernel>(JSON.parse(JSON.stringify(kernel)), [
+      firstSupported,
+      flash,
+      composed,
+    ]);
+    expect(again.explain(inputs())).toEqual(kernel.explain(inputs()));
+    expect(flashCpu({ keysPerTile: 8 }).toJSON!()).toEqual({ kind: 'flashCpu', options: { keysPerTile: 8 } });
+    const looked = withStatistics(flash(), { entropy: rowEntropy() }, () => {});
+    expect(() => JSON.stringify(looked)).toThrow(/withStatistics: [\s\S]*onResults is a function/);
   });
 
   it('refuses stored keys and values inside a gradient', () => {

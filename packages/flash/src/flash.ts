@@ -1,5 +1,6 @@
 import type { AttentionKernel } from '@polyhead/core';
 import { chooseKernel, normalizeOptions, wrapKernel } from '@polyhead/core/kernel';
+import { withKind } from '@polyhead/core/layer';
 import { flashCpu } from './cpu/flash-cpu';
 import { type FlashWasmOptions, flashWasm } from './wasm/flash-wasm';
 
@@ -15,11 +16,18 @@ export type FlashOptions = Pick<FlashWasmOptions, 'relaxedSimd' | 'threads'>;
  * const { output } = attend(kernel, { query, key, value }, { mask: causal() });
  * @throws ConfigError for options that cannot be
  */
-export function flash(options: FlashOptions = {}): AttentionKernel {
-  const known = normalizeOptions('flash', 'options', options, ['relaxedSimd', 'threads']);
-  const asksThreads = (known.threads ?? 1) > 1;
-  const cpu = wrapKernel(flashCpu(), {
-    notes: () => (asksThreads ? ['one thread: others need backend "wasm"'] : []),
-  });
-  return chooseKernel('flash', [flashWasm(known), cpu]);
-}
+export const flash = /* @__PURE__ */ withKind(
+  'flash',
+  ['options'],
+  (options: FlashOptions = {}): AttentionKernel => {
+    const known = normalizeOptions('flash', 'options', options, ['relaxedSimd', 'threads']);
+    const asksThreads = (known.threads ?? 1) > 1;
+    const cpu = wrapKernel(flashCpu(), {
+      notes: () => (asksThreads ? ['one thread: others need backend "wasm"'] : []),
+    });
+    return {
+      ...chooseKernel('flash', [flashWasm(known), cpu]),
+      toJSON: () => ({ kind: 'flash', options: known }),
+    };
+  },
+);

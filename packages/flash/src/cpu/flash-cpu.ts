@@ -7,6 +7,7 @@ import {
   type ResultGradients,
   withGradient,
 } from '@polyhead/core/kernel';
+import { withKind } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { type TileOptions, type TileSizes, tileSizes, weightsRefused } from '../kernel-options';
 import { backward, type Gradients } from './backward';
@@ -24,25 +25,31 @@ export type FlashCpuOptions = TileOptions;
  * @example attend(firstSupported([flashCpu(), composed()]), { query, key, value }, { mask: causal() });
  * @throws ConfigError for tiles that hold nothing, or too much
  */
-export function flashCpu(options: FlashCpuOptions = {}): AttentionKernel {
-  const names = ['rowsPerTile', 'keysPerTile'] as const;
-  const tile = tileSizes('flashCpu', normalizeOptions('flashCpu', 'options', options, names));
-  return {
-    name: 'flashCpu',
-    unsupported: reasonsAgainst,
-    notes: () => (onHost() ? [] : [`tensors of "${tf.getBackend()}" are copied at each call`]),
-    worthwhile: onHost, // elsewhere compiled operations are faster
-    run: (call) =>
-      withGradient(call, {
-        forward(again, tensors) {
-          const saved = forward(callOnHost(again, tensors, tile));
-          return { result: resultOf(again, saved), saved };
-        },
-        backward: (again, tensors, { gradient, saved }) =>
-          gradientsOf(again, tensors, { tile, gradient, forwardResult: saved }),
-      }),
-  };
-}
+export const flashCpu = /* @__PURE__ */ withKind(
+  'flashCpu',
+  ['options'],
+  (options: FlashCpuOptions = {}): AttentionKernel => {
+    const names = ['rowsPerTile', 'keysPerTile'] as const;
+    const known = normalizeOptions('flashCpu', 'options', options, names);
+    const tile = tileSizes('flashCpu', known);
+    return {
+      name: 'flashCpu',
+      unsupported: reasonsAgainst,
+      notes: () => (onHost() ? [] : [`tensors of "${tf.getBackend()}" are copied at each call`]),
+      worthwhile: onHost, // elsewhere compiled operations are faster
+      run: (call) =>
+        withGradient(call, {
+          forward(again, tensors) {
+            const saved = forward(callOnHost(again, tensors, tile));
+            return { result: resultOf(again, saved), saved };
+          },
+          backward: (again, tensors, { gradient, saved }) =>
+            gradientsOf(again, tensors, { tile, gradient, forwardResult: saved }),
+        }),
+      toJSON: () => ({ kind: 'flashCpu', options: known }),
+    };
+  },
+);
 
 function resultOf({ sizes, returns }: KernelCall, { output, logSumExp }: ForwardResult): KernelResult {
   const { B, Hq, Sq, Dv } = sizes;

@@ -38,7 +38,7 @@ export function withStatistics<S extends Statistics>(
   if (typeof onResults !== 'function')
     throw new ConfigError(where, 'onResults must be a function', { onResults });
   const known = checkRegion(where, region);
-  return wrapKernel(kernel, {
+  const wrapped = wrapKernel(kernel, {
     call(call) {
       scopeOf(where, call, known); // throws before anything has run
       return { ...call, returns: [...new Set([...(call.returns ?? []), 'logSumExp' as const])] };
@@ -49,4 +49,12 @@ export function withStatistics<S extends Statistics>(
       return call.returns?.includes('logSumExp') ? { ...result, logSumExp: logSumExp! } : result;
     },
   });
+  return {
+    ...wrapped,
+    toJSON() {
+      throw new ConfigError(where, 'a kernel with statistics has no JSON: onResults is a function', {
+        kernel,
+      });
+    },
+  };
 }

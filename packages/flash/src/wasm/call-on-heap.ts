@@ -26,30 +26,26 @@ export function callOnHeap(
   const { plan, sizes } = call;
   const { sinkLogits } = tensors;
   const [planB, planH, , planWidth] = plan.shape;
-  const { queriesPerTile, keysPerTile } = tilesOf(tile, sizes);
   const dense = plan.dense.map((mask) => denseOf(blocks, mask));
-  const written = {
-    ...sizes,
-    Dv: scoresOnly ? 0 : sizes.Dv,
-    G: sizes.Hq / sizes.Hkv,
-    ...{ queriesPerTile, keysPerTile },
-    query: blocks.addressOf(tensors.query),
-    ...{ output, rowMax, rowSum },
-    shrink: shrinkOf(call),
-    scale: call.scale,
-    ...capOf(call.softcap ?? 0),
-    ...storedRows(blocks, call, tensors),
-    spans: blocks.write(plan.spans),
-    ...{ planB, planH, planWidth },
-    ...biasOf(blocks, tensors.bias),
-    dense: dense.length > 0 ? blocks.writeAll('Dense', dense) : 0,
-    denseCount: dense.length,
-    sinkLogits: sinkLogits ? blocks.addressOf(sinkLogits) : 0,
-    ...(scoresOnly ? noDropout : dropoutOf(blocks, call)),
-    ...tablesOnHeap(blocks, call, tensors),
-    ...(scoresOnly && { valueTable: 0 }),
-  };
-  return blocks.writeAll('Call', [written]);
+  return blocks.writeParts('Call', [
+    { ...sizes },
+    { Dv: scoresOnly ? 0 : sizes.Dv, G: sizes.Hq / sizes.Hkv },
+    tilesOf(tile, sizes),
+    { query: blocks.addressOf(tensors.query), output, rowMax, rowSum },
+    { shrink: shrinkOf(call), scale: call.scale },
+    capOf(call.softcap ?? 0),
+    storedRows(blocks, call, tensors),
+    { spans: blocks.write(plan.spans), planB, planH, planWidth },
+    biasOf(blocks, tensors.bias),
+    {
+      dense: dense.length > 0 ? blocks.writeAll('Dense', dense) : 0,
+      denseCount: dense.length,
+      sinkLogits: sinkLogits ? blocks.addressOf(sinkLogits) : 0,
+    },
+    scoresOnly ? noDropout : dropoutOf(blocks, call),
+    tablesOnHeap(blocks, call, tensors),
+    scoresOnly ? { valueTable: 0 } : {},
+  ]);
 }
 
 /** Some queries of all heads that share keys, whole panels of eight where there are as many; and some keys. */

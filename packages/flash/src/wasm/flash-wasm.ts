@@ -1,6 +1,7 @@
 // The fused kernel in WebAssembly, on the tensors of tfjs's wasm backend as they lie.
 import { type AttentionKernel, ConfigError, type KernelCall } from '@polyhead/core';
 import { callTensors, floatsOnHeap, heapMemory, normalizeOptions, withGradient } from '@polyhead/core/kernel';
+import { withKind } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { type TileOptions, tileSizes, weightsRefused } from '../kernel-options';
 import {
@@ -40,13 +41,12 @@ export interface FlashWasmOptions extends TileOptions {
  * @example attend(firstSupported([flashWasm(), composed]), { query, key, value }, { mask: causal() });
  * @throws ConfigError for tiles that hold nothing, and for less than one thread
  */
-export function flashWasm(options: FlashWasmOptions = {}): AttentionKernel {
+export const flashWasm = /* @__PURE__ */ withKind('flashWasm', ['options'], makeFlashWasm);
+
+function makeFlashWasm(options: FlashWasmOptions = {}): AttentionKernel {
   const names = ['relaxedSimd', 'threads', 'rowsPerTile', 'keysPerTile'] as const;
-  const {
-    relaxedSimd = 'auto',
-    threads = 1,
-    ...tiles
-  } = normalizeOptions('flashWasm', 'options', options, names);
+  const known = normalizeOptions('flashWasm', 'options', options, names);
+  const { relaxedSimd = 'auto', threads = 1, ...tiles } = known;
   if (relaxedSimd !== 'auto' && typeof relaxedSimd !== 'boolean') {
     throw new ConfigError('flashWasm', "relaxedSimd must be 'auto', true or false", { relaxedSimd });
   }
@@ -56,10 +56,10 @@ export function flashWasm(options: FlashWasmOptions = {}): AttentionKernel {
     });
   }
   const tile = tileSizes('flashWasm', tiles);
-  let known: SimdKind | undefined;
+  let chosen: SimdKind | undefined;
   const simdKind = () => {
-    known ??= chooseSimd(relaxedSimd);
-    return known;
+    chosen ??= chooseSimd(relaxedSimd);
+    return chosen;
   };
   const pool = threads > 1 ? new ThreadPool(threads, simdKind) : undefined;
   return {
@@ -74,6 +74,7 @@ export function flashWasm(options: FlashWasmOptions = {}): AttentionKernel {
     },
     run: (call) => runOnHeap({ kernel: kernelIn(heapMemory()!, simdKind()), tile, pool }, call),
     dispose: () => pool?.end('the kernel is disposed'),
+    toJSON: () => ({ kind: 'flashWasm', options: known }),
   };
 }
 

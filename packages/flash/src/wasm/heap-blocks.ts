@@ -5,6 +5,34 @@ import { structures } from './compiled';
 
 type Structures = typeof structures;
 
+/** Where the fields of a structure are, in bytes, and how many it has. */
+interface Layout {
+  readonly size: number;
+  readonly fields: ReadonlyMap<string, { readonly at: number; readonly isFloat: boolean }>;
+}
+
+const layouts = Object.fromEntries(
+  Object.entries(structures).map(([name, fields]) => {
+    const entries = Object.entries(fields).map(
+      ([field, type], n) => [field, { at: n * 4, isFloat: (type as string) === 'f32' }] as const,
+    );
+    return [name, { size: entries.length * 4, fields: new Map(entries) }];
+  }),
+) as unknown as Readonly<Record<keyof Structures, Layout>>;
+
+function writeFields(
+  words: DataView,
+  from: number,
+  { fields }: Layout,
+  values: { readonly [field: string]: number },
+): void {
+  for (const name in values) {
+    const { at, isFloat } = fields.get(name)!;
+    if (isFloat) words.setFloat32(from + at, values[name]!, true);
+    else words.setInt32(from + at, values[name]!, true);
+  }
+}
+
 export class HeapBlocks {
   #addresses: number[] = [];
 
@@ -58,16 +86,19 @@ export class HeapBlocks {
     name: Name,
     all: readonly { readonly [field in keyof Structures[Name]]: number }[],
   ): number {
-    const fields = Object.entries(structures[name]);
-    const words = new DataView(new ArrayBuffer(all.length * fields.length * 4));
-    all.forEach((values, n) => {
-      fields.forEach(([field, type], place) => {
-        const at = (n * fields.length + place) * 4;
-        const value = values[field as keyof typeof values];
-        if (type === 'f32') words.setFloat32(at, value, true);
-        else words.setInt32(at, value, true);
-      });
+    const layout = layouts[name];
+    const words = new DataView(new ArrayBuffer(all.length * layout.size));
+    all.forEach((fields, n) => {
+      writeFields(words, n * layout.size, layout, fields);
     });
+    return this.write(new Int32Array(words.buffer));
+  }
+
+  /** One structure, whose fields come in parts: where one is in several, the last holds. */
+  writeParts(name: keyof Structures, parts: readonly { readonly [field: string]: number }[]): number {
+    const layout = layouts[name];
+    const words = new DataView(new ArrayBuffer(layout.size));
+    for (const part of parts) writeFields(words, 0, layout, part);
     return this.write(new Int32Array(words.buffer));
   }
 
