@@ -6,22 +6,20 @@ export { describeVariant, type VariantSuite, variantChecks } from './describe-va
 export { expectClose, expectSlopes } from './expect-close';
 export { type GoldenCase, type GoldenTensor, golden, goldenCases } from './golden';
 export {
-  centralDifferences,
   type HostTensors,
   type Numbers,
   type Slope,
   slopeOf,
-  slopesOf,
   weightedSum,
 } from './gradients';
 export { mergeHostHeads, projectHost, splitHostHeads } from './host-heads';
 export { randomTensor, seededRandom, tabulate } from './inputs';
 export type { KernelUnderTest } from './kernel-checks/suite';
-export { type KernelOracle, read, readAll, toHost, toTensor, toTensors } from './kernel-run';
+export { type KernelOracle, readAll, toHost, toTensor, toTensors } from './kernel-run';
 export type { LayerConfig, LayerRow } from './layer-case';
 export { type LayerOracle, type LayerOracleInputs, layerOracle } from './layer-oracle';
 export { layerGradients, layerNumbers, tokenByToken } from './layer-run';
-export { bytesDuring, expectFlatHeap, expectSameMemory, heapBytes, memoryNow, peakBytes } from './memory';
+export { bytesDuring, expectFlatHeap, expectSameMemory, heapBytes, memoryNow } from './memory';
 export { useOpaqueBackend } from './opaque-backend';
 export {
   attentionOracle,

@@ -2,7 +2,6 @@
 export { layerOracle } from './layer-oracle';
 export {
   attentionOracle,
-  entryAt,
   type HostTensor,
   type OracleInputs,
   type OracleResult,

@@ -12,17 +12,16 @@ export {
   heapMemory,
   viewsOnHeap,
 } from './backend/wasm-heap';
-export { checkNumber, checkSizes } from './checks/check-config';
-export { checkTensor, checkTensors } from './checks/check-tensor';
+export { checkSizes } from './checks/check-config';
+export { checkTensor } from './checks/check-tensor';
 export { normalizeOptions } from './checks/normalize-options';
 export { type CallTensors, callTensors } from './kernel/call-tensors';
 export { dropoutFactor, dropoutKeeps, dropoutRow } from './kernel/dropout';
 export { chooseKernel } from './kernel/first-supported';
-export { differentiable, secondOrder } from './kernel/gradient';
+export { differentiable } from './kernel/gradient';
 export { kernelCall } from './kernel/kernel-call';
 export { materialized } from './kernel/materialized';
-export { refusals } from './kernel/refusals';
-export { distancesBetween, positionsOf } from './kernel/token-positions';
+export { positionsOf } from './kernel/token-positions';
 export { type Passes, type ResultGradients, withGradient } from './kernel/with-gradient';
 export { type KernelWrapper, wrapKernel } from './kernel/wrap-kernel';
 export { compileMask, countPairs, type MaskGeometry, planOfSpans } from './masks/compile-mask';

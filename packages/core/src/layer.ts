@@ -5,11 +5,8 @@ export {
   checkFlag,
   checkNumber,
   checkOneOf,
-  checkRate,
   checkSizes,
-  checkSoftcap,
 } from './checks/check-config';
-export { checkLayerCall, checkLayerInputs } from './checks/check-layer';
 export { checkTokenPositions } from './checks/check-positions';
 export { checkTensor } from './checks/check-tensor';
 export { normalizeOptions } from './checks/normalize-options';
@@ -19,5 +16,4 @@ export { type AttentionSizes, attentionSizes, projectionShapes } from './layer/a
 export { AttentionLayer, type VariantDescription } from './layer/attention-layer';
 export { normalize } from './layer/normalize';
 export { project } from './layer/project';
-export { seedOf } from './layer/seed';
 export { type WeightOptions, Weights } from './layer/weights';
