@@ -51,8 +51,8 @@ export function findTensorFlow(
  */
 export async function startTensorFlow(folder = tensorFlowFolder): Promise<TensorFlow> {
   // Importing the package without its addon fails slowly and registers half of itself, so look before importing.
-  const found = findTensorFlow(folder);
-  if ('reason' in found) return found;
+  const installed = findTensorFlow(folder);
+  if ('reason' in installed) return installed;
   process.env.TF_CPP_MIN_LOG_LEVEL ??= '2'; // errors only, not what the processor could do
   // Nearly every operation calls these two, which Node 22 warns of and later versions remove.
   Object.assign(util, {
@@ -60,7 +60,7 @@ export async function startTensorFlow(folder = tensorFlowFolder): Promise<Tensor
     isArray: Array.isArray,
   });
   try {
-    createRequire(found.path)(found.path);
+    createRequire(installed.path)(installed.path);
     if (!(await tf.setBackend('tensorflow'))) return { reason: 'it could not start' };
   } catch (error) {
     return { reason: `it does not load: ${firstLine(error)} (${command})` };

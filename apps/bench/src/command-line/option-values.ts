@@ -8,9 +8,9 @@ type Parser<T> = (text: string) => T;
 /** One of these. */
 export function oneOf<T extends string | number>(valid: readonly T[]): Parser<T> {
   return (text) => {
-    const found = valid.find((value) => `${value}` === text);
-    if (found === undefined) throw new InvalidArgumentError(`Allowed choices are ${valid.join(', ')}.`);
-    return found;
+    const choice = valid.find((value) => `${value}` === text);
+    if (choice === undefined) throw new InvalidArgumentError(`Allowed choices are ${valid.join(', ')}.`);
+    return choice;
   };
 }
 

@@ -16,8 +16,8 @@ interface Output {
 
 /** `COLUMNS`, `NO_COLOR` and `FORCE_COLOR` overrule what the stream says of itself. */
 export function describeTerminal(output: Output, env: NodeJS.ProcessEnv): Terminal {
-  const asked = Number.parseInt(env.COLUMNS ?? '', 10);
-  const width = asked > 0 ? asked : (output.isTTY && output.columns) || fileWidth;
+  const columns = Number.parseInt(env.COLUMNS ?? '', 10);
+  const width = columns > 0 ? columns : (output.isTTY && output.columns) || fileWidth;
   const capable = output.isTTY === true && env.TERM !== 'dumb';
   return {
     width: Math.max(leastWidth, width),

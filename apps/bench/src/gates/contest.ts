@@ -33,7 +33,7 @@ export interface WrongAnswer {
   readonly error: number;
 }
 
-export interface Outcome {
+export interface ContestResult {
   readonly timings: readonly Timing[];
   readonly wrong: readonly WrongAnswer[];
   readonly absences: readonly Absence[];
@@ -51,7 +51,7 @@ const untimed = 1;
 const restMs = 20;
 
 /** Who computes wrong numbers, or none, is not timed. */
-export async function holdContest(contest: Contest, { runs, threads, onRun }: Rules): Promise<Outcome> {
+export async function holdContest(contest: Contest, { runs, threads, onRun }: Rules): Promise<ContestResult> {
   const { entries, dispose } = await contest.enter(threads);
   const contestants = entries.filter((entry) => !isAbsent(entry)) as Contestant[];
   const rests = threads > 1 || contest.threaded;

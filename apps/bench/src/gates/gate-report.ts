@@ -2,7 +2,7 @@
 
 import { percent } from '../print/format-number';
 import { alignWithin } from '../print/table';
-import type { Outcome } from './contest';
+import type { ContestResult } from './contest';
 import type { Absence, Turn } from './contestant';
 import { showBound, showRatio } from './gate';
 import type { GateRow, Side } from './gate-rows';
@@ -46,7 +46,7 @@ export function legendLines(rows: readonly GateRow[]): string[] {
 }
 
 /** A note, where contestants waited for a processor: then the ratios of processor time say more. */
-export function busyLines({ timings }: Outcome): string[] {
+export function busyLines({ timings }: ContestResult): string[] {
   const turns = timings.flatMap((timing) => timing.turns);
   const sum = (of: keyof Turn) => turns.reduce((total, turn) => total + turn[of], 0);
   const share = sum('cpuMs') / sum('ms');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Contest, Outcome, Timing } from './contest';
+import type { Contest, ContestResult, Timing } from './contest';
 import type { Contestant } from './contestant';
 import type { Gate } from './gate';
 import { gateRows } from './gate-rows';
@@ -21,7 +21,7 @@ const flash = timing(contestant('Polyhead', 'flash', 'flashWasm'), [10, 11, 30],
 const web = timing(contestant('web', 'attention'), [50, 22, 33], [20, 20, 60]);
 const gate: Gate = { ours: 'flash', peer: 'web', measure: 'speed', bound: 3, aim: 4 };
 
-function rowsOf(gates: readonly Gate[], outcome: Partial<Outcome>, bounded = true) {
+function rowsOf(gates: readonly Gate[], outcome: Partial<ContestResult>, bounded = true) {
   const contest: Contest = { work: 'work', runs: 3, gates, enter: async () => ({ entries: [] }) };
   return gateRows(contest, { timings: [], wrong: [], absences: [], ...outcome }, bounded);
 }

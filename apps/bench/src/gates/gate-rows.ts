@@ -1,6 +1,6 @@
 // What a contest says of each promise, and of every peer that nothing was promised about.
 import { quantile } from '../measure/quantile';
-import type { Contest, Outcome, Timing } from './contest';
+import type { Contest, ContestResult, Timing } from './contest';
 import type { Contestant, Turn } from './contestant';
 import { type Gate, type Measure, ratioOf, reaches, type Verdict } from './gate';
 import { ours } from './kernel-under-test';
@@ -33,7 +33,7 @@ export interface GateRow {
 }
 
 /** @param bounded false: as measured with more threads than bounds are set for */
-export function gateRows({ work, gates }: Contest, outcome: Outcome, bounded = true): GateRow[] {
+export function gateRows({ work, gates }: Contest, outcome: ContestResult, bounded = true): GateRow[] {
   const all = [...gates, ...gatesWithoutBound(gates, outcome)];
   return all.flatMap((gate) => {
     const { bound, aim, ...unbound } = gate;
@@ -42,7 +42,7 @@ export function gateRows({ work, gates }: Contest, outcome: Outcome, bounded = t
 }
 
 /** Each peer's operation that no gate names, set beside flash. */
-function gatesWithoutBound(gates: readonly Gate[], { timings }: Outcome): Gate[] {
+function gatesWithoutBound(gates: readonly Gate[], { timings }: ContestResult): Gate[] {
   const isNamed = ({ peer, op }: Contestant) =>
     peer === polyhead || gates.some((gate) => gate.peer === peer && (gate.ops?.includes(op) ?? true));
   const unnamed = timings.filter(({ contestant }) => !isNamed(contestant));
@@ -54,7 +54,7 @@ function gatesWithoutBound(gates: readonly Gate[], { timings }: Outcome): Gate[]
   }));
 }
 
-function rowsOfGate(work: string, gate: Gate, outcome: Outcome): GateRow[] {
+function rowsOfGate(work: string, gate: Gate, outcome: ContestResult): GateRow[] {
   const isPeer = ({ peer, op }: { readonly peer: string; readonly op?: string }) =>
     peer === gate.peer && (gate.ops === undefined || op === undefined || gate.ops.includes(op));
   const isOurs = ({ peer, op }: { readonly peer: string; readonly op?: string }) =>

@@ -6,7 +6,7 @@ import { UsageError, WrongResultError } from '../command-line/errors';
 import type { Outlet } from '../command-line/outlet';
 import { readEnvironment } from '../measure/environment';
 import { environmentLines } from '../print/environment-lines';
-import { type Contest, holdContest, type Outcome } from './contest';
+import { type Contest, type ContestResult, holdContest } from './contest';
 import type { Absence } from './contestant';
 import { composedContests } from './contests/composed';
 import { decodeContests } from './contests/decode';
@@ -55,9 +55,9 @@ export async function runGates(options: GateOptions, outlet: Outlet): Promise<vo
     outlet.progress.stage(`contest ${n + 1} of ${chosen.length}: ${work}`);
     const runs = quick ? Math.ceil(contest.runs / 3) : contest.runs;
     const outcome = await holdContest(contest, { runs, threads, onRun: outlet.progress.advance });
-    const found = gateRows(contest, outcome, threads === 1);
-    outlet.print(['', ...contestLines(found, runs, outlet.terminal.width), ...busyLines(outcome)]);
-    rows.push(...found);
+    const ofContest = gateRows(contest, outcome, threads === 1);
+    outlet.print(['', ...contestLines(ofContest, runs, outlet.terminal.width), ...busyLines(outcome)]);
+    rows.push(...ofContest);
     absences.push(...outcome.absences);
     wrong.push(...wrongLines(work, outcome));
   }
@@ -77,7 +77,7 @@ function chooseContests({ only }: GateOptions): readonly Contest[] {
   throw new UsageError(`--only ${only}: no work is named so; there are:\n${works.join('\n')}`);
 }
 
-function wrongLines(work: string, { wrong }: Outcome): string[] {
+function wrongLines(work: string, { wrong }: ContestResult): string[] {
   return wrong.map(
     ({ contestant: { peer, op }, error }) =>
       `${work}: ${peer}, ${op} is off by ${error.toExponential(1)} of its largest number: it is not timed`,

@@ -17,28 +17,28 @@ export interface SizeFlags {
 }
 
 /**
- * @param given a model's name or the path of a config.json; without it the flags are all that is known
+ * @param modelOrPath a model's name or the path of a config.json; without it the flags are all that is known
  * @throws UsageError for a model that is not known, a file that is no config, or sizes that cannot be
  */
-export function chooseModel(given: string | undefined, flags: SizeFlags): PlannedModel {
-  if (given === undefined) return fromFlags(flags);
-  return changed(namedModel(given) ?? fromFile(given), flags);
+export function chooseModel(modelOrPath: string | undefined, flags: SizeFlags): PlannedModel {
+  if (modelOrPath === undefined) return fromFlags(flags);
+  return changed(namedModel(modelOrPath) ?? fromFile(modelOrPath), flags);
 }
 
 /** By its name, whatever its case, spaces and hyphens. */
 function namedModel(name: string): PlannedModel | undefined {
   const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '');
-  const found = typicalModels.find((model) => plain(model.name) === plain(name));
-  if (!found) return undefined;
-  const { source, ...model } = found;
+  const known = typicalModels.find((model) => plain(model.name) === plain(name));
+  if (!known) return undefined;
+  const { source, ...model } = known;
   return { ...model, notes: [`source: ${source}`] };
 }
 
-function fromFile(given: string): PlannedModel {
-  const path = userPath(given);
-  if (given !== '' && existsSync(path)) return { ...readConfigFile(path), name: given };
+function fromFile(file: string): PlannedModel {
+  const path = userPath(file);
+  if (file !== '' && existsSync(path)) return { ...readConfigFile(path), name: file };
   const names = typicalModels.map(({ name }) => name).join(', ');
-  throw new UsageError(`there is no model and no file ${JSON.stringify(given)}; models: ${names}`);
+  throw new UsageError(`there is no model and no file ${JSON.stringify(file)}; models: ${names}`);
 }
 
 function fromFlags({ embedDim, heads, ...flags }: SizeFlags): PlannedModel {

@@ -36,14 +36,14 @@ export function planCommand(outlet: Outlet): Command {
   command.addOption(
     new Option('--memory <size>', 'for keys and values, such as 8GB: which context fits').argParser(byteSize),
   );
-  return command.action(async (given: string | undefined, flags: PlanFlags) => {
+  return command.action(async (modelOrPath: string | undefined, flags: PlanFlags) => {
     const [{ chooseModel }, { planAttention }, { planLines }] = await Promise.all([
       import('./choose-model'),
       import('./plan'),
       import('./report'),
     ]);
     const { context, batch, memory, ...sizes } = flags;
-    const model = chooseModel(given, sizes);
+    const model = chooseModel(modelOrPath, sizes);
     const tokens = context ?? model.context ?? defaultContext;
     const plan = planAttention(model, { context: tokens, batch, ...(memory && { memory }) });
     outlet.print(planLines(plan, outlet.terminal.width));

@@ -36,9 +36,9 @@ export function publishedAttention({ weights }: ModelFiles, layer: number): Mult
 }
 
 function named(weights: ModelFiles['weights'], name: string): NamedArray {
-  const found = weights.get(name);
-  if (found === undefined) throw new Error(`publishedAttention: the model has no weight ${name}`);
-  return found;
+  const weight = weights.get(name);
+  if (weight === undefined) throw new Error(`publishedAttention: the model has no weight ${name}`);
+  return weight;
 }
 
 /** A fused matrix, [1, 1, in, parts · out] or [parts · out], as its parts side by side: [in, out] each. */

@@ -18,13 +18,13 @@ export function mobyDickSentences(count: number, fits: (sentence: string) => boo
     if (wanted <= 0) continue;
     const text = readFileSync(join(data, `chapter_${chapter}.txt`), 'utf8');
     const body = text.slice(text.indexOf('\n\n')).trim(); // after the heading
-    let found = 0;
+    let kept = 0;
     for (const { segment } of segmenter.segment(body)) {
       const sentence = segment.replace(/\s+/g, ' ').trim();
       if (sentence === '' || !fits(sentence)) continue;
       sentences.push(sentence);
-      found += 1;
-      if (found === wanted) break;
+      kept += 1;
+      if (kept === wanted) break;
     }
   }
   return sentences;

@@ -48,8 +48,8 @@ export async function studyModel(
       for (const [l, { layer, variants }] of studies.entries()) {
         const { input } = records[l]!;
         observations[l]!.push(await observeHeads(layer, input));
-        for (const [v, found] of similaritiesOf(layer, variants, input).entries()) {
-          similarities[l]![v]!.push(...found);
+        for (const [v, ofVariant] of similaritiesOf(layer, variants, input).entries()) {
+          similarities[l]![v]!.push(...ofVariant);
         }
       }
       for (const record of records) tf.dispose(record);
