@@ -1,7 +1,7 @@
 // Nothing lies there that nobody uses: files, dependencies, exports of a file. What a package exports by its doors counts as
 // used where a document names it, or another package of the repository takes it. Prints the others, and fails.
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { listDocuments } from './document-examples';
 import { doorsOf, readPackages, root } from './packages';
@@ -18,6 +18,12 @@ const words = new Set(
   listDocuments().flatMap((path) => readFileSync(join(root, path), 'utf8').match(/[A-Za-z_$][\w$]*/g) ?? []),
 );
 const doors = new Set(readPackages(['packages']).flatMap(doorsOf));
+
+const built = readPackages(['packages']).filter(({ path }) => existsSync(join(root, path, 'dist')));
+if (built.length > 0) {
+  console.error('it reads sources, and packages are built: rm -rf packages/*/dist');
+  process.exit(1);
+}
 
 const { stdout, stderr } = spawnSync(
   process.execPath,

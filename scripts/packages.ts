@@ -32,6 +32,10 @@ function filesOf(folder: string): string[] {
 
 /** The source files that are the doors of a package, from the root. */
 export function doorsOf({ path, manifest }: Package): string[] {
-  const doors = Object.values(manifest.exports ?? {}) as { readonly '@polyhead/source'?: string }[];
-  return doors.flatMap((door) => (door['@polyhead/source'] ? join(path, door['@polyhead/source']) : []));
+  const doors = Object.values(manifest.exports ?? {}) as (
+    | string
+    | { readonly '@polyhead/source'?: string }
+  )[];
+  const sources = doors.map((door) => (typeof door === 'string' ? door : door['@polyhead/source']));
+  return sources.flatMap((source) => (source?.endsWith('.ts') ? join(path, source) : []));
 }
