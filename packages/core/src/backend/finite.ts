@@ -1,6 +1,7 @@
 // Whether the numbers of a tensor are finite, read only where no device has to be waited for.
 import * as tf from '@tensorflow/tfjs-core';
 import { backendTraits } from './traits';
+import { floatsOnHeap, hasWasmHeap } from './wasm-heap';
 
 // Sums of a few products of rows do not overflow either, though each may be as large.
 const largestSquare = 1e37;
@@ -12,7 +13,18 @@ export function allFinite(x: tf.Tensor): boolean {
 
 /** As `allFinite`; and no product of two rows that are known to be so can overflow (Cauchy and Schwarz). */
 export function allBounded(x: tf.Tensor): boolean {
-  return isKnown(x, () => numberOf(tf.sum(tf.square(x))) <= largestSquare);
+  return isKnown(x, () => sumOfSquares(x) <= largestSquare);
+}
+
+// Up to here a loop costs less than two operations.
+const fewNumbers = 2 ** 12;
+
+function sumOfSquares(x: tf.Tensor): number {
+  if (x.size > fewNumbers || !hasWasmHeap()) return numberOf(tf.sum(tf.square(x)));
+  const numbers = floatsOnHeap(x);
+  let sum = 0;
+  for (let n = 0; n < numbers.length; n++) sum += numbers[n]! * numbers[n]!;
+  return sum;
 }
 
 function isKnown(x: tf.Tensor, holds: () => boolean): boolean {

@@ -16,11 +16,13 @@ export function checkTensor(
   [shape, facts = {}, dtype = 'float32']: readonly [string, Readonly<Record<string, unknown>>?, tf.DataType?],
 ): asserts tensor is tf.Tensor {
   const rank = shape.split(',').length;
+  const isFine = tensor instanceof tf.Tensor && !tensor.isDisposed && tensor.rank === rank;
+  if (isFine && tensor.dtype === dtype) return;
   const came = { ...facts, [name]: tensor };
   if (!(tensor instanceof tf.Tensor)) throw new ShapeError(where, `${name} must be a tensor ${shape}`, came);
   if (tensor.isDisposed) throw new ShapeError(where, `${name} must not be disposed`, came);
   if (tensor.rank !== rank) throw new ShapeError(where, `${name} must have rank ${rank}: ${shape}`, came);
-  if (tensor.dtype !== dtype) throw new ShapeError(where, `${name} must be ${dtype}`, came);
+  throw new ShapeError(where, `${name} must be ${dtype}`, came);
 }
 
 /** @throws ShapeError unless they are living float32 tensors by name, of any rank */
