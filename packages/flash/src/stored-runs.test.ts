@@ -51,13 +51,20 @@ describe('runs of stored rows', () => {
     ['are none', Int32Array.of(), /must sum to their lengths/],
     ['are negative', Int32Array.of(-1, 3), within],
     ['count backwards', Int32Array.of(3, -3), within],
-    ['are half', Int32Array.of(0, 3, 1), within],
+    ['are half', Int32Array.of(0, 3, 1), /must be an Int32Array of pairs/],
+    ['are undefined', undefined, /must be an Int32Array of pairs/],
   ])('are refused where they %s', (_, runs, message) => {
     expect(() => run(storedBy(() => runs, [3]))).toThrow(message);
   });
 
-  it.each([-1, Number.NaN, 6, 2 ** 31])('are refused with a head stride of %d', (headStride) => {
+  it.each([-1, 6, 2 ** 31])('are refused with a head stride of %d', (headStride) => {
     expect(() => run(storedBy(() => Int32Array.of(0, 5), [5], { headStride }))).toThrow(within);
+  });
+
+  it.each([Number.NaN, 0.5])('are refused with a head stride of %d, which is none', (headStride) => {
+    expect(() => run(storedBy(() => Int32Array.of(0, 5), [5], { headStride }))).toThrow(
+      /a whole number for headStride/,
+    );
   });
 
   it('are refused where they have no scales', () => {

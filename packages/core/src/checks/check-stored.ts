@@ -41,13 +41,14 @@ function checkParts(where: string, stored: StoredKeyValue): void {
   if (parts.length === 0) return; // a storage that only gives tensors
   const counts = lengths.map(() => 0);
   for (const part of parts as readonly KeyValuePart[]) {
+    checkPart(where, part);
     const rows = Math.min(
       rowsOf(where, 'key', part.key, keySize),
       rowsOf(where, 'value', part.value, valueSize),
     );
     const lastHead = (stored.heads - 1) * part.headStride;
     for (let b = 0; b < counts.length; b++) {
-      const runs = part.runs(b);
+      const runs = runsOf(where, part, b);
       for (let n = 0; n < runs.length; n += 2) {
         const [first, count] = [runs[n]!, runs[n + 1]!];
         const last = first + count + Math.max(0, lastHead);
@@ -68,6 +69,24 @@ function checkParts(where: string, stored: StoredKeyValue): void {
   throw new ShapeError(where, 'the runs of stored rows must sum to their lengths', {
     ...storedFacts(stored),
     'rows in runs': counts,
+  });
+}
+
+function checkPart(where: string, part: KeyValuePart): void {
+  const { runs, headStride } = part ?? {};
+  if (typeof runs === 'function' && Number.isInteger(headStride)) return;
+  throw new ConfigError(where, 'a part of stored rows must have runs(b), and a whole number for headStride', {
+    part,
+    headStride,
+  });
+}
+
+function runsOf(where: string, part: KeyValuePart, b: number): Int32Array {
+  const runs: unknown = part.runs(b);
+  if (runs instanceof Int32Array && runs.length % 2 === 0) return runs;
+  throw new ConfigError(where, 'runs of stored rows must be an Int32Array of pairs: first row, count', {
+    b,
+    runs,
   });
 }
 
