@@ -24,7 +24,11 @@ describe('padding in the inputs of a layer', () => {
           x.arraySync(),
         );
       };
-      expect(gradients(padded)).toEqual(gradients(clean));
+      // Not to the bit: sums may depend on how a backend's threads share the rows.
+      const expected = gradients(clean).flat(3) as number[];
+      (gradients(padded).flat(3) as number[]).forEach((x, n) => {
+        expect(x).toBeCloseTo(expected[n]!, 5);
+      });
       layer.dispose();
     },
   );

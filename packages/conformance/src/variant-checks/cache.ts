@@ -1,5 +1,5 @@
 // Checks of a layer with a cache: the rows it keeps, and that decoding gives what one pass gives.
-import type { Attention, KeyValueCache } from '@polyhead/core';
+import { type Attention, type AttentionKernel, composed, type KeyValueCache } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import type { Check } from '../check';
 import { expectClose } from '../expect-close';
@@ -16,6 +16,7 @@ export function cacheChecks(variant: Variant): readonly Check[] {
       name: 'keeps rows of the shape that cacheShape tells, and decodes what one pass gives',
       run: () => checkDecoding(variant),
     },
+    { name: 'leaves a cache as it was where a call fails', run: () => checkFailure(variant) },
   ];
 }
 
@@ -42,6 +43,32 @@ function cacheFor({ createCache }: Variant, layer: Attention, batch: number): Ke
       return typeof member === 'function' ? member.bind(target) : member;
     },
   });
+}
+
+/** The variables are disposed while the kernel runs, so that whatever comes after attention fails. */
+function checkFailure(variant: Variant): void {
+  const layer = variant.create(config);
+  const testCase = layerCase(rowFor(variant, { name: '', config, B: 2, Sq: 3 }));
+  const cache = cacheFor(variant, layer, 2);
+  const kernel: AttentionKernel = {
+    ...composed(),
+    run(call) {
+      const result = composed().run(call);
+      for (const { variable } of layer.variables) variable.dispose();
+      return result;
+    },
+  };
+  const { query } = testCase.inputs();
+  let failed = false;
+  try {
+    layer.apply({ query }, { cache, kernel });
+  } catch {
+    failed = true;
+  }
+  if (failed && cache.lengths.some((length) => length !== 0))
+    throw new Error(`the call failed, but the cache has ${cache.lengths} rows`);
+  cache.dispose();
+  layer.dispose();
 }
 
 async function checkDecoding(variant: Variant): Promise<void> {
