@@ -1,7 +1,7 @@
 // For authors of kernels, and of whatever computes on a backend.
 export { cleanTidy } from './backend/clean-tidy';
 export { addAll } from './backend/device-math';
-export { type BackendTraits, backendTraits, hasSynchronousRead, setBackendTraits } from './backend/traits';
+export { type BackendTraits, backendTraits, setBackendTraits } from './backend/traits';
 export {
   addressOnHeap,
   allocateOnHeap,

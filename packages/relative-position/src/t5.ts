@@ -39,8 +39,14 @@ const optionNames = [
  * @throws ConfigError for what is no config
  */
 export function t5Bucket(distance: number, config?: Omit<T5Config, 'numHeads'> | null): number {
-  const known = normalizeOptions<T5Config>('t5Bucket', 'config', (config ?? {}) as T5Config, optionNames);
-  const { numBuckets = 32, maxDistance = 128, bidirectional = true } = known;
+  return bucketOf(
+    distance,
+    normalizeOptions<T5Config>('t5Bucket', 'config', (config ?? {}) as T5Config, optionNames),
+  );
+}
+
+function bucketOf(distance: number, config: Partial<T5Config>): number {
+  const { numBuckets = 32, maxDistance = 128, bidirectional = true } = config;
   const buckets = bidirectional ? Math.floor(numBuckets / 2) : numBuckets;
   const first = bidirectional && distance > 0 ? buckets : 0;
   const n = bidirectional ? Math.abs(distance) : Math.max(-distance, 0);
@@ -67,7 +73,7 @@ export const t5 = /* @__PURE__ */ withKind(
     const config = checkT5(options);
     const { numHeads, numBuckets = 32, maxDistance = 128, crossAttention = false } = config;
     const buckets = Int32Array.from({ length: 2 * maxDistance + 1 }, (_, r) =>
-      t5Bucket(r - maxDistance, config),
+      bucketOf(r - maxDistance, config),
     );
     const index = { from: -maxDistance, rows: buckets };
     const shapes = { table: [numBuckets, numHeads] };

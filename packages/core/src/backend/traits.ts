@@ -113,8 +113,3 @@ export function setBackendTraits(name: string, traits: Partial<BackendTraits>): 
   }
   table.set(name, { ...backendTraits(name), ...options });
 }
-
-/** True where the numbers of a tensor can be read without waiting for a device. */
-export function hasSynchronousRead(): boolean {
-  return backendTraits().synchronousRead;
-}

@@ -42,7 +42,7 @@ export function checkLayerInputs(
   const { key, value, cross } = known;
   const query = known.query!;
   checkFlag(where, 'inputs.cross', cross);
-  checkWidth(where, 'query', { query, key, value }, ['[B, Sq, E]', widths.embedDim]);
+  checkWidth(where, 'query', { ...known, query }, ['[B, Sq, E]', widths.embedDim]);
   if (value && !key) throw new ShapeError(where, 'a value needs a key beside it', { query, value });
   if (cache?.sealed && !key) return { query: query as tf.Tensor3D, cross: cross ?? true };
   if (cross && !key) throw new ConfigError(where, 'cross: true needs a key, or a sealed cache', { cross });
@@ -107,8 +107,7 @@ function checkWidth(
   [shape, width]: readonly [string, number],
 ): void {
   const tensor = inputs[name];
-  const facts = Object.fromEntries(Object.entries(inputs).filter(([, input]) => input !== undefined));
-  checkTensor(where, name, tensor, [shape, facts]);
+  checkTensor(where, name, tensor, [shape, { ...inputs }]);
   if (tensor.shape[2] === width) return;
-  throw new ShapeError(where, `${name} must be ${width} wide: ${shape}`, facts);
+  throw new ShapeError(where, `${name} must be ${width} wide: ${shape}`, { ...inputs });
 }

@@ -5,7 +5,7 @@ import type { Mask, MaskPlan, Span } from '../contract/mask';
 import type { TokenPositions } from '../contract/position';
 import { positionsOf } from '../kernel/token-positions';
 import { PlanRows } from './plan-rows';
-import { normalizeSpans } from './spans';
+import { countBelow, normalizeSpans } from './spans';
 
 /** The sizes of a call, and where its rows and columns are in token order. */
 export interface MaskGeometry {
@@ -157,13 +157,7 @@ function keysOfEntry({ keyOrder, keys, lengths }: MaskGeometry, b: number) {
 
 /** The first column whose token order is not below this one. */
 function columnOf(order: ArrayLike<number>, token: number): number {
-  let [low, high] = [0, order.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (order[middle]! < token) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return countBelow(order.length, (column) => order[column]!, token);
 }
 
 /** B and Hq, or 1 where all batch entries, or heads, share their rows; 0 where there are none. */

@@ -38,19 +38,23 @@ function isNormal(spans: readonly Span[]): boolean {
 export function clipSpans(spans: readonly Span[], [from, to]: Span): readonly Span[] {
   if (spans.length === 0 || (spans[0]![0] >= from && spans.at(-1)![1] <= to)) return spans;
   if (from >= to) return [];
-  const inside = spans.slice(countBelow(spans, 1, from + 1), countBelow(spans, 0, to));
+  const endedBefore = countBelow(spans.length, (n) => spans[n]![1], from + 1);
+  const inside = spans.slice(
+    endedBefore,
+    countBelow(spans.length, (n) => spans[n]![0], to),
+  );
   const last = inside.length - 1;
   if (last >= 0 && inside[0]![0] < from) inside[0] = [from, inside[0]![1]];
   if (last >= 0 && inside[last]![1] > to) inside[last] = [inside[last]![0], to];
   return inside;
 }
 
-/** How many spans begin, or with `bound` 1 end, below a column. */
-function countBelow(spans: readonly Span[], bound: 0 | 1, column: number): number {
-  let [low, high] = [0, spans.length];
+/** How many of `count` numbers that do not fall are below a bound. */
+export function countBelow(count: number, numberAt: (n: number) => number, bound: number): number {
+  let [low, high] = [0, count];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (spans[middle]![bound] < column) low = middle + 1;
+    if (numberAt(middle) < bound) low = middle + 1;
     else high = middle;
   }
   return low;

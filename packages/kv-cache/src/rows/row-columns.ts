@@ -1,13 +1,7 @@
 // Rows of one tensor copied into another, by what the backend allows: numbers written where they lie, a scatter
 // operation, or slices that are joined. The only place that changes the numbers of a tensor.
 import { type CacheShape, type KeyValuePart, type RowMatrix, UnsupportedError } from '@polyhead/core';
-import {
-  backendTraits,
-  emptyOnHeap,
-  hasSynchronousRead,
-  hasWasmHeap,
-  viewsOnHeap,
-} from '@polyhead/core/kernel';
+import { backendTraits, emptyOnHeap, hasWasmHeap, viewsOnHeap } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
 
 /** Some columns of a tensor whose last axis is a row. */
@@ -182,7 +176,7 @@ function runsOf(
  * @throws UnsupportedError where no number can be read without waiting
  */
 export function dequantized({ data, first, size, quantized }: RowColumns): RowMatrix {
-  if (!hasSynchronousRead()) {
+  if (!backendTraits().synchronousRead) {
     const reasons = [`quantized rows cannot be read at once on the backend ${tf.getBackend()}`];
     throw new UnsupportedError('materialize', 'rows must be readable', reasons);
   }
