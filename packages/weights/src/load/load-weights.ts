@@ -1,0 +1,127 @@
+// Numbers of a checkpoint into the variables of a model: judged as a whole first, then one tensor at a time.
+import { type NamedVariable, ShapeError } from '@polyhead/core';
+import type { WeightStep, WeightTable } from '@polyhead/core/layer';
+import * as tf from '@tensorflow/tfjs-core';
+import type { Checkpoint } from '../checkpoint';
+import { FileError } from '../errors';
+import { type Match, type Matches, matchTensors, ownNames } from './match-tensors';
+import { applySteps } from './weight-steps';
+
+const where = 'loadWeights';
+
+/** Anything that has variables with names: a layer, a model. */
+export interface NamedVariables {
+  /** By their whole names, each of which is there once. */
+  readonly variables: readonly NamedVariable[];
+}
+
+/** How strictly weights are loaded. */
+export interface LoadOptions {
+  /** False: what is missing and unused is reported only. Default: true, it is an error. */
+  readonly strict?: boolean | undefined;
+  /** Stands before all names in the checkpoint, "module." for instance; tensors without it are left alone. Default: nothing. */
+  readonly prefix?: string | undefined;
+}
+
+/** What became of the variables of a model and of the tensors of a checkpoint, by name. */
+export interface LoadReport {
+  /** Tensors whose numbers are in the model now. */
+  readonly used: readonly string[];
+  /** Variables that keep the numbers they had: optional ones, and others if not strict. */
+  readonly missing: readonly string[];
+  /** Tensors that nothing asked for, and that the table does not ignore. */
+  readonly unused: readonly string[];
+  /** Variables whose matrix is the transpose of that in the file. */
+  readonly transposed: readonly string[];
+  /** Variables whose numbers stand in another order than in the file, transposing apart. */
+  readonly permuted: readonly string[];
+  /** Variables whose numbers are not those of the file: stored in another type than float32, or computed from them. */
+  readonly converted: readonly string[];
+}
+
+/**
+ * Sets the variables of a model to the numbers of a checkpoint.
+ *
+ * @param model whose variables are set; not used while it loads
+ * @param table where each variable lies. Default: tensors have the names of the variables, as `saveWeights` writes them
+ * @throws ShapeError for a checkpoint of another model: variables without a tensor, tensors without a variable, other shapes.
+ *   Then nothing is set. FileError where the file cannot be read; then the variables before that place are set
+ */
+export async function loadWeights(
+  model: NamedVariables,
+  checkpoint: Checkpoint,
+  table: WeightTable = ownNames(model.variables),
+  options: LoadOptions = {},
+): Promise<LoadReport> {
+  const { strict = true, prefix = '' } = options;
+  checkVariables(model.variables);
+  const matches = matchTensors(model.variables, checkpoint, table, prefix);
+  checkMatches(matches, checkpoint, strict);
+  for (const pair of matches.tied) await checkTied(checkpoint, pair);
+  for (const tensor of new Set(matches.found.map((match) => match.tensor))) {
+    const { shape } = checkpoint.tensors.get(tensor)!;
+    const numbers = await checkpoint.read(tensor);
+    for (const match of matches.found) if (match.tensor === tensor) set(match, numbers, shape);
+  }
+  return report(matches, checkpoint);
+}
+
+function set({ variable, steps }: Match, numbers: Float32Array, shape: readonly number[]): void {
+  const own = applySteps(steps, numbers, shape);
+  // tfjs keeps the array that it is given, and another variable may take the same tensor.
+  tf.tidy(() => variable.assign(tf.tensor(own === numbers ? own.slice() : own, variable.shape)));
+}
+
+function report({ found, missing, optional, unused }: Matches, { tensors }: Checkpoint): LoadReport {
+  const transposesMatrix = (step: WeightStep) => 'transpose' in step && `${step.transpose}` === '1,0';
+  const reorders = (step: WeightStep) => 'transpose' in step && step.transpose.length > 2;
+  const isComputed = (step: WeightStep) => 'affine' in step;
+  const namesWhere = (holds: (match: Match) => boolean) => found.filter(holds).map(({ name }) => name);
+  return {
+    used: [...new Set(found.map(({ tensor }) => tensor))],
+    missing: [...missing, ...optional],
+    unused,
+    transposed: namesWhere(({ steps }) => steps.some(transposesMatrix)),
+    permuted: namesWhere(({ steps }) => steps.some(reorders)),
+    converted: namesWhere(
+      ({ steps, tensor }) => tensors.get(tensor)!.type !== 'F32' || steps.some(isComputed),
+    ),
+  };
+}
+
+function checkVariables(variables: readonly NamedVariable[]): void {
+  const names = variables.map(({ name }) => name);
+  const twice = names.filter((name, n) => names.indexOf(name) !== n);
+  if (twice.length > 0)
+    throw new ShapeError(where, 'each variable must have a name of its own: give layers `parts.name`', {
+      twice,
+    });
+  for (const { name, variable } of variables) {
+    if (variable.isDisposed || variable.dtype !== 'float32')
+      throw new ShapeError(where, `${name} must be a float32 variable that is not disposed`, {
+        [name]: variable,
+      });
+  }
+}
+
+function checkMatches(
+  { missing, unused, unknown, misshapen }: Matches,
+  { format }: Checkpoint,
+  strict: boolean,
+): void {
+  const problems = { ...(strict && { missing, unused, unknown }), misshapen };
+  const facts = Object.fromEntries(Object.entries(problems).filter(([, names]) => names.length > 0));
+  if (Object.keys(facts).length === 0) return;
+  const rule = `the ${format} checkpoint must be one of this model: variables missing in it, tensors unused, shapes`;
+  throw new ShapeError(where, rule, facts);
+}
+
+/** One tensor at a time is not enough here: both are compared. */
+async function checkTied(checkpoint: Checkpoint, [copy, original]: readonly [string, string]): Promise<void> {
+  const [one, other] = [await checkpoint.readBytes(copy), await checkpoint.readBytes(original)];
+  const isSame = one.length === other.length && one.every((byte, n) => byte === other[n]);
+  if (isSame) return;
+  throw new FileError(where, 'tied tensors must hold the same numbers: the model keeps one of them only', {
+    tied: [copy, original],
+  });
+}
