@@ -3,7 +3,7 @@ import { expectSameMemory, memoryNow, useOpaqueBackend } from '@polyhead/conform
 import { isAttentionError, type StoredKeyValue, type TokenPositions } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import fc from 'fast-check';
-import { it } from 'vitest';
+import { expect, it } from 'vitest';
 import { GrowingCache, predictCacheBytes, StaticCache } from './index';
 import type { RowCache } from './row-cache';
 
@@ -43,10 +43,12 @@ const faults = fc.record({
   fault: fc.constantFrom('batch', 'size', 'dtype', 'lengths', 'length of values'),
 });
 const crops = fc.record({ action: fc.constant('crop' as const), lengths: countsOf(capacity) });
+const selections = fc.record({ action: fc.constant('select' as const), from: countsOf(2) });
 const others = fc.record({ action: fc.constantFrom('reset' as const, 'read' as const) });
 const actions = fc.oneof(
   { weight: 8, arbitrary: stages },
   { weight: 2, arbitrary: crops },
+  { weight: 2, arbitrary: selections },
   { weight: 1, arbitrary: faults },
   { weight: 1, arbitrary: others },
 );
@@ -55,14 +57,22 @@ type Action = typeof actions extends fc.Arbitrary<infer T> ? T : never;
 type Stage = Extract<Action, { action: 'stage' }>;
 
 async function perform(scene: Scene, action: Action): Promise<void> {
+  const { cache, entries } = scene;
   if (action.action === 'stage') await stage(scene, action);
   else if (action.action === 'misfit') misfit(scene, action.fault);
-  else if (action.action === 'crop') crop(scene, action.lengths);
-  else if (action.action === 'reset') {
-    scene.cache.reset();
-    scene.entries = [[], []];
-    expectStale(scene);
-  } else await expectStored(scene.cache.read(), scene.entries);
+  else if (action.action === 'crop') {
+    const { lengths } = action;
+    const fits = entries.every((tokens, b) => lengths[b]! <= tokens.length);
+    change(
+      scene,
+      () => cache.crop(lengths),
+      fits && entries.map((tokens, b) => tokens.slice(0, lengths[b]!)),
+    );
+  } else if (action.action === 'select') {
+    const { from } = action;
+    change(scene, () => cache.select(from), !from.includes(2) && from.map((entry) => entries[entry]!));
+  } else if (action.action === 'reset') change(scene, () => cache.reset(), [[], []]);
+  else await expectStored(cache.read(), entries);
   expectState(scene);
 }
 
@@ -157,15 +167,13 @@ function misfit({ cache }: Scene, fault: string): void {
   expectRefused(() => cache.stage(wrong[fault]!));
 }
 
-function crop(scene: Scene, lengths: readonly [number, number]): void {
-  const { cache, entries } = scene;
-  if (entries.some((tokens, b) => lengths[b]! > tokens.length)) {
-    expectRefused(() => cache.crop(lengths));
-    return;
-  }
-  cache.crop(lengths);
-  scene.entries = entries.map((tokens, b) => tokens.slice(0, lengths[b]!));
-  expectStale(scene);
+/** What is refused changes nothing; else the cache holds those. */
+function change(scene: Scene, act: () => void, entries: Entries | false): void {
+  if (entries) {
+    act();
+    scene.entries = entries;
+    expectStale(scene);
+  } else expectRefused(act);
 }
 
 function expectStale(scene: Scene): void {
@@ -173,15 +181,7 @@ function expectStale(scene: Scene): void {
   scene.stale = undefined;
 }
 
-function expectRefused(use: () => unknown): void {
-  try {
-    use();
-  } catch (error) {
-    if (isAttentionError(error)) return;
-    throw error;
-  }
-  throw new Error('was not refused');
-}
+const expectRefused = (use: () => unknown) => expect(use).toThrow(expect.toSatisfy(isAttentionError));
 
 function expectState({ cache, entries, capacity: room }: Scene): void {
   const lengths = entries.map((tokens) => tokens.length);

@@ -96,10 +96,14 @@ export class StaticCache extends RowCache {
     return [{ ...held, ...writeRows(shape, rows, free), runs: runsIn(layout, total) }];
   }
 
-  protected override select(parts: readonly KeyValuePart[], spans: TokenSpans): readonly KeyValuePart[] {
+  protected override selectRows(parts: readonly KeyValuePart[], spans: TokenSpans): readonly KeyValuePart[] {
     const selected = selectTokens(parts, spans);
     const isInPlace = spans.every((own) => own.length === 0 || (own.length === 1 && own[0]![0] === 0));
     return isInPlace ? selected : [gatherRows(this.shape, selected, this.layout)];
+  }
+
+  protected override arrange(parts: readonly KeyValuePart[]): readonly KeyValuePart[] {
+    return [gatherRows(this.shape, parts, this.layout)];
   }
 
   private allocated(): KeyValuePart {

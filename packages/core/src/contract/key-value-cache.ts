@@ -115,6 +115,8 @@ export interface KeyValueCache {
   read(): StoredKeyValue;
   /** Forgets the tokens from `lengths[b]` on. */
   crop(lengths: readonly number[]): void;
+  /** Each batch entry goes on with the tokens of another: entry b with those of `entries[b]`. Beam search needs it. */
+  select?(entries: readonly number[]): void;
   /** Forgets all tokens, and the layer that wrote them. */
   reset(): void;
   /** Gives its memory back; twice is once. */

@@ -99,6 +99,20 @@ export function checkLengths(
   throw new ShapeError(where, 'lengths must not go beyond the tokens there are', { lengths, tokens: most });
 }
 
+/**
+ * @returns a copy
+ * @throws ShapeError or ConfigError unless there is the number of a batch entry for each batch entry
+ */
+export function checkEntries(where: string, entries: readonly number[], batch: number): readonly number[] {
+  if (!Array.isArray(entries)) throw new ConfigError(where, 'entries must be a list of numbers', { entries });
+  if (entries.length !== batch) {
+    throw new ShapeError(where, 'entries must have one number for each batch entry', { entries, batch });
+  }
+  const all = Array.from<number>(entries);
+  if (all.every((entry) => isCount(entry) && entry < batch)) return all;
+  throw new ConfigError(where, 'entries must be numbers of batch entries', { entries, batch });
+}
+
 function checkHeads(
   where: string,
   named: Readonly<Record<string, tf.Tensor4D>>,

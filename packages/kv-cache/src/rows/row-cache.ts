@@ -10,7 +10,7 @@ import {
 } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import { CacheLife } from './cache-life';
-import { checkLengths, checkRows, checkShape, type NewRows } from './check-rows';
+import { checkEntries, checkLengths, checkRows, checkShape, type NewRows } from './check-rows';
 import {
   packRows,
   rowsOfHeads,
@@ -20,12 +20,20 @@ import {
   tensorsOf,
   valuesInKeys,
 } from './row-storage';
-import { appendTokens, noTokens, selectFrom, storedRows, type Tokens, tokensAt } from './stored-rows';
+import {
+  appendTokens,
+  entriesOf,
+  noTokens,
+  selectFrom,
+  storedRows,
+  type Tokens,
+  tokensAt,
+} from './stored-rows';
 import { nextNumber } from './token-runs';
 
 /**
  * A cache of rows of keys and values. It knows what may be done when, and what is known of the tokens. A subclass says how
- * rows are kept, by overriding `checkSpace`, `append`, `select`, `retained`, `mask` or `valueColumn`: what it leaves is
+ * rows are kept, by overriding `checkSpace`, `append`, `selectRows`, `retained`, `mask` or `valueColumn`: what it leaves is
  * as in a `GrowingCache`. Its `static readonly kind` is its name in errors and JSON.
  */
 export abstract class RowCache implements KeyValueCache {
@@ -69,8 +77,13 @@ export abstract class RowCache implements KeyValueCache {
   }
 
   /** The rows of those tokens of `parts` that are inside the spans. */
-  protected select(parts: readonly KeyValuePart[], spans: TokenSpans): readonly KeyValuePart[] {
+  protected selectRows(parts: readonly KeyValuePart[], spans: TokenSpans): readonly KeyValuePart[] {
     return packRows(this.shape, selectTokens(parts, spans));
+  }
+
+  /** The same rows where batch entries have changed places: several may show the same rows of `parts` before. */
+  protected arrange(parts: readonly KeyValuePart[]): readonly KeyValuePart[] {
+    return packRows(this.shape, parts);
   }
 
   /** Spans of those of an entry's `length` tokens that stay once new ones are kept, sorted and disjoint. */
@@ -185,6 +198,23 @@ export abstract class RowCache implements KeyValueCache {
     );
   }
 
+  /**
+   * Each batch entry goes on with the tokens of another, as beams do: entry b with those of entry `entries[b]`. A sealed
+   * cache stays sealed.
+   *
+   * @param entries numbers of batch entries, each any number of times: [B]
+   * @throws ShapeError, ConfigError; then nothing has changed
+   */
+  select(entries: readonly number[]): void {
+    this.life.checkAlive('select');
+    const from = checkEntries(`${this.name}.select`, entries, this.shape.batch);
+    this.life.change();
+    if (from.every((entry, b) => entry === b)) return;
+    const moved = this.held.map((part) => ({ ...part, runs: (b: number) => part.runs(from[b]!) }));
+    this.hold(this.arrange(moved));
+    this.tokens = entriesOf(this.tokens, from);
+  }
+
   /** Forgets all tokens, that the cache was sealed, and whose it was. */
   reset(): void {
     this.life.checkAlive('reset');
@@ -237,7 +267,7 @@ export abstract class RowCache implements KeyValueCache {
   private keep(parts: readonly KeyValuePart[], tokens: Tokens, spans: TokenSpans): void {
     const kept = selectFrom(tokens, spans);
     const isAll = kept.lengths.every((length, b) => length === tokens.lengths[b]);
-    this.hold(isAll ? parts : this.select(parts, spans));
+    this.hold(isAll ? parts : this.selectRows(parts, spans));
     const held = tensorsOf(this.held);
     for (const tensor of tensorsOf(parts)) if (!held.has(tensor) && !tensor.isDisposed) tensor.dispose();
     this.tokens = kept;

@@ -44,6 +44,12 @@ export function selectFrom({ orders, positions }: Tokens, spans: TokenSpans): To
   return { lengths: Object.freeze(lengths), orders: select(orders), positions: select(positions) };
 }
 
+/** The tokens of those batch entries. */
+export function entriesOf({ lengths, orders, positions }: Tokens, entries: readonly number[]): Tokens {
+  const select = <T>(all: readonly T[]) => entries.map((entry) => all[entry]!);
+  return { lengths: Object.freeze(select(lengths)), orders: select(orders), positions: select(positions) };
+}
+
 /**
  * @param check throws once the rows have changed
  * @param mask what the storage itself hides
