@@ -14,5 +14,8 @@ export default defineConfig({
   // tsup sets `baseUrl`, which TypeScript 6 calls deprecated.
   dts: { compilerOptions: { ignoreDeprecations: '6.0' } },
   sourcemap: true,
+  esbuildOptions(options) {
+    options.sourcesContent = false; // `src` is packed beside `dist`
+  },
   clean: true,
 });

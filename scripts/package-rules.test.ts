@@ -22,13 +22,17 @@ function packageOf(
       name,
       version: '0.0.0',
       description: 'A package',
+      keywords: ['tensorflow', 'tfjs', 'attention', folder],
+      homepage: `https://github.com/polyhead/polyhead/tree/main/${path}#readme`,
+      bugs: 'https://github.com/polyhead/polyhead/issues',
       license: 'Apache-2.0',
+      author: 'The Polyhead authors',
       type: 'module',
       polyhead: { kind },
       sideEffects: false,
       engines: { node: '>=20.19' },
       repository: { type: 'git', url: 'git+https://github.com/polyhead/polyhead.git', directory: path },
-      files: ['dist', 'src', '!src/**/*.test.ts', '!src/fixtures'],
+      files: ['dist', 'src', '!src/**/*.test.ts', '!src/fixtures', 'CHANGELOG.md'],
       exports: { '.': door('index'), './package.json': './package.json' },
       scripts: {
         build: 'tsup --config ../../tsup.config.ts',
@@ -53,7 +57,12 @@ function door(name: string) {
 }
 
 const kindOf = (name: string) =>
-  ({ '@polyhead/core': 'core', '@polyhead/bert': 'model', '@polyhead/rotary': 'variant' })[name];
+  ({
+    '@polyhead/core': 'core',
+    '@polyhead/bert': 'model',
+    '@polyhead/rotary': 'variant',
+    '@polyhead/rows': 'cache',
+  })[name];
 const broken = (subject: Package) => brokenRules(subject, kindOf);
 const peers = (...names: string[]) =>
   Object.fromEntries(['@tensorflow/tfjs-core', ...names].map((name) => [name, versions]));
@@ -64,7 +73,7 @@ const native = (fields: Partial<Manifest> = {}, files = ['binding.gyp', 'native/
     'native',
     'kernel',
     {
-      files: ['dist', 'src', '!src/**/*.test.ts', '!src/fixtures', 'prebuilds', 'binding.gyp', 'native'],
+      files: [...(packageOf('native', 'kernel').manifest.files ?? []), 'prebuilds', 'binding.gyp', 'native'],
       exports: { '.': door('index'), './wasm': door('wasm'), './package.json': './package.json' },
       peerDependencies: peers('@tensorflow/tfjs-backend-wasm'),
       dependencies: { '@polyhead/core': 'workspace:^', 'node-gyp-build': '4.8.4' },
@@ -87,6 +96,11 @@ const adapter = (fields: Partial<Manifest> = {}) =>
 describe('a package that keeps the rules', () => {
   it.each(['variant', 'kernel', 'cache', 'files', 'model', 'tool'])('a %s', (kind) => {
     expect(broken(packageOf('one', kind))).toEqual([]);
+  });
+
+  it('a cache that is built on another', () => {
+    const dependencies = { '@polyhead/core': 'workspace:^', '@polyhead/rows': 'workspace:^' };
+    expect(broken(packageOf('one', 'cache', { dependencies }))).toEqual([]);
   });
 
   it('a kernel with compiled parts', () => expect(broken(native())).toEqual([]));
@@ -181,6 +195,17 @@ describe('a package that breaks a rule', () => {
       'no engine',
       packageOf('one', 'files', { peerDependencies: {} }),
       'must have the peer @tensorflow/tfjs-core',
+    ],
+    [
+      'keywords that say nothing of its own',
+      packageOf('one', 'tool', { keywords: ['tensorflow', 'tfjs', 'attention'] }),
+      'keywords must begin with',
+    ],
+    ['nobody who made it', packageOf('one', 'tool', { author: '' }), 'author must be'],
+    [
+      'a variant that depends on a cache',
+      packageOf('one', 'variant', { dependencies: { '@polyhead/rows': 'workspace:^' } }),
+      'must not depend on @polyhead/rows',
     ],
     ['an app that is published', packageOf('one', 'app'), 'must be private'],
     [

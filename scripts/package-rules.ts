@@ -43,7 +43,7 @@ export const kinds: Readonly<Record<string, Kind>> = {
   core: { dependsOn: [] },
   variant: { dependsOn: ['core'] },
   kernel: { dependsOn: ['core'], peers: /^@tensorflow\/tfjs-(backend-[a-z]+|node(-gpu)?)$/, isNative: true },
-  cache: { dependsOn: ['core'] },
+  cache: { dependsOn: ['core', 'cache'] },
   files: { dependsOn: ['core'] },
   model: { dependsOn: ['core'] },
   adapter: { dependsOn: ['core', 'model'], peers: /^@tensorflow\/tfjs(-[a-z-]+)?$/, needsPeer: true },
@@ -53,7 +53,10 @@ export const kinds: Readonly<Record<string, Kind>> = {
 
 const engine = '@tensorflow/tfjs-core';
 const range = '^4.22.0';
-const packed = ['dist', 'src', '!src/**/*.test.ts', '!src/fixtures'];
+const packed = ['dist', 'src', '!src/**/*.test.ts', '!src/fixtures', 'CHANGELOG.md'];
+const repository = 'https://github.com/polyhead/polyhead';
+/** The first keywords of every package; its own follow. */
+const keywords = ['tensorflow', 'tfjs', 'attention'];
 const headings = ['## Install', '## Use', '## Options', '## When to use it, when not', '## Reference'];
 const platform = /^@polyhead\/[a-z0-9-]+-(linux|darwin|win32)-(x64|arm64)(-(gnu|musl))?$/;
 
@@ -121,7 +124,10 @@ function checkLibrary({ path, manifest, files }: Package, { isNative }: Kind): P
   const wanted = {
     sideEffects: false,
     engines: { node: '>=20.19' },
-    repository: { type: 'git', url: 'git+https://github.com/polyhead/polyhead.git', directory: path },
+    homepage: `${repository}/tree/main/${path}#readme`,
+    bugs: `${repository}/issues`,
+    author: 'The Polyhead authors',
+    repository: { type: 'git', url: `git+${repository}.git`, directory: path },
     publishConfig: { access: 'public' },
   };
   const scripts = {
@@ -130,11 +136,14 @@ function checkLibrary({ path, manifest, files }: Package, { isNative }: Kind): P
     'lint:package': 'publint --strict',
   };
   const { files: given = [] } = manifest;
+  const named = Array.isArray(manifest.keywords) ? manifest.keywords : [];
   const isPrebuilt = given.some((file) => file.startsWith('prebuilds'));
   return [
     ...Object.entries(wanted)
       .filter(([field, value]) => !isEqual(manifest[field], value))
       .map(([field, value]) => `${field} must be ${JSON.stringify(value)}`),
+    (!isEqual(named.slice(0, keywords.length), keywords) || named.length === keywords.length) &&
+      `keywords must begin with ${JSON.stringify(keywords)}, and name what it is`,
     !isEqual(given.slice(0, packed.length), packed) && `files must begin with ${JSON.stringify(packed)}`,
     !isNative && given.length > packed.length && `files must be ${JSON.stringify(packed)}`,
     ...Object.entries(scripts)
