@@ -1,0 +1,100 @@
+// Vectors of tokens, and the same table as the head that scores tokens.
+import { ShapeError } from '@polyhead/core';
+import { backendTraits, differentiable } from '@polyhead/core/kernel';
+import { checkSizes, checkTensor, normalizeOptions, project } from '@polyhead/core/layer';
+import * as tf from '@tensorflow/tfjs-core';
+import { Layer, type LayerParts } from './layer';
+
+/** Describes an `Embedding`. Plain JSON. */
+export interface EmbeddingConfig {
+  /** V, how many tokens there are. */
+  readonly vocabularySize: number;
+  /** E, the width of a vector. */
+  readonly embedDim: number;
+  /** Same config and name, same start. Without it each layer starts differently. */
+  readonly seed?: number | undefined;
+}
+
+const kind = 'Embedding';
+
+/** The variable `table`, [V, E]: a row for each token. It trains on every backend. */
+export class Embedding extends Layer<EmbeddingConfig> {
+  /** Its name in JSON. */
+  static readonly kind = kind;
+
+  /** @throws ConfigError for options that cannot be */
+  constructor(config: EmbeddingConfig, parts: LayerParts = {}) {
+    const known = normalizeOptions(kind, 'config', config, ['vocabularySize', 'embedDim', 'seed']) as EmbeddingConfig;
+    const { vocabularySize, embedDim } = known;
+    checkSizes(kind, { vocabularySize, embedDim });
+    super({ kind, config: known, parts, shapes: { table: [vocabularySize, embedDim] } });
+  }
+
+  /**
+   * The rows of tokens.
+   *
+   * @param ids [B, S], int32
+   * @returns [B, S, E]
+   * @throws ShapeError for tokens outside the table, where the backend can be read without waiting
+   */
+  apply(ids: tf.Tensor): tf.Tensor3D {
+    checkTensor(kind, 'ids', ids, ['[B, S]', {}, 'int32']);
+    checkRange(ids, this.config.vocabularySize);
+    const [B, S] = ids.shape as [number, number];
+    return tf.tidy(() => {
+      const rows = rowsOf(this.weights.get('table'), tf.reshape(ids, [B * S]));
+      return tf.reshape(rows, [B, S, this.config.embedDim]);
+    });
+  }
+
+  /**
+   * The score of each token: x tableᵀ, computed from the table as it lies.
+   *
+   * @param x [B, S, E]
+   * @returns [B, S, V]
+   * @throws ShapeError for another width
+   */
+  logits(x: tf.Tensor): tf.Tensor3D {
+    checkTensor(kind, 'x', x, ['[B, S, E]']);
+    const [B, S, E] = x.shape as [number, number, number];
+    const { vocabularySize: V } = this.config;
+    return tf.tidy(() => {
+      const columns = transposed(tf.reshape(x, [B * S, E])); // [E, B S]
+      const table = tf.reshape(this.weights.get('table'), [1, V, E]);
+      const scores = tf.reshape(project(table, columns), [V, B * S]);
+      return tf.reshape(transposed(scores), [B, S, V]);
+    });
+  }
+}
+
+/**
+ * Rows of a matrix by number. tfjs's own gradient of `gather` fails on wasm; `scatterND` sums where rows meet.
+ *
+ * @param table [R, N]
+ * @param rows [n], int32
+ * @returns [n, N]
+ */
+export function rowsOf(table: tf.Tensor, rows: tf.Tensor): tf.Tensor {
+  const { shape } = table;
+  const [n] = rows.shape as [number];
+  return differentiable(
+    { inputs: [table], constants: [rows] },
+    ([x]) => (n === 0 ? tf.zeros([0, shape[1]!]) : tf.gather(x!, rows as tf.Tensor1D)),
+    (gradient, _, [at]) => [
+      n === 0 ? tf.zeros(shape) : tf.scatterND(tf.reshape(at!, [n, 1]), gradient, shape as [number, number]),
+    ],
+  );
+}
+
+/** [R, C] as [C, R]; with one row or column the numbers lie as they are. */
+function transposed(x: tf.Tensor): tf.Tensor {
+  const [R, C] = x.shape as [number, number];
+  return R === 1 || C === 1 || x.size === 0 ? tf.reshape(x, [C, R]) : tf.transpose(x);
+}
+
+function checkRange(ids: tf.Tensor, vocabularySize: number): void {
+  if (!backendTraits().synchronousRead) return;
+  const outside = (ids.dataSync() as Int32Array).find((id) => id < 0 || id >= vocabularySize);
+  if (outside === undefined) return;
+  throw new ShapeError(kind, 'ids must be tokens of the vocabulary', { id: outside, vocabularySize });
+}

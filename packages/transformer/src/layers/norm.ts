@@ -1,0 +1,106 @@
+// Normalization of each token's numbers.
+import { checkFlag, checkNumber, checkOneOf, checkSizes, normalize, normalizeOptions } from '@polyhead/core/layer';
+import * as tf from '@tensorflow/tfjs-core';
+import { Layer, type LayerParts } from './layer';
+
+/** Describes a `LayerNorm`. Plain JSON. */
+export interface LayerNormConfig {
+  /** E, how many numbers are normalized together. */
+  readonly size: number;
+  /** ε. Default: 1e-5. */
+  readonly epsilon?: number | undefined;
+  /** Whether an offset is added. Default: true. */
+  readonly useBias?: boolean | undefined;
+}
+
+/** Describes an `RmsNorm`. Plain JSON. */
+export interface RmsNormConfig {
+  /** E, how many numbers are normalized together. */
+  readonly size: number;
+  /** ε. Default: 1e-6. */
+  readonly epsilon?: number | undefined;
+  /** Multiplies by 1 + gain in place of gain, as Gemma does. Default: false. */
+  readonly addsOne?: boolean | undefined;
+}
+
+const ones = (shape: readonly number[]) => tf.ones([...shape]);
+const zeros = (shape: readonly number[]) => tf.zeros([...shape]);
+const notNegative = [(x: number) => x >= 0, 'a number of at least 0'] as const;
+
+/**
+ * (x - mean) / sqrt(variance + ε) · gain + offset (Ba et al. 2016, 1607.06450): the variables `gain` and `offset`, [E].
+ */
+export class LayerNorm extends Layer<LayerNormConfig> {
+  /** Its name in JSON. */
+  static readonly kind = 'LayerNorm';
+
+  /** @throws ConfigError for options that cannot be */
+  constructor(config: LayerNormConfig, parts: LayerParts = {}) {
+    const { kind } = LayerNorm;
+    const known = normalizeOptions(kind, 'config', config, ['size', 'epsilon', 'useBias']) as LayerNormConfig;
+    const { size, epsilon = 1e-5, useBias = true } = known;
+    checkSizes(kind, { size });
+    checkNumber(kind, 'epsilon', epsilon, notNegative);
+    checkFlag(kind, 'useBias', useBias);
+    const shapes = { gain: [size], ...(useBias && { offset: [size] }) };
+    super({ kind, config: known, parts, shapes, starts: { gain: ones } });
+  }
+
+  /**
+   * @param x [..., E]
+   * @returns [..., E]
+   */
+  apply<T extends tf.Tensor>(x: T): T {
+    const weights = { gain: this.weights.get('gain'), offset: this.weights.find('offset') };
+    return normalize(x, { kind: 'layer', epsilon: this.config.epsilon ?? 1e-5 }, weights);
+  }
+}
+
+/** x / sqrt(mean(x²) + ε) · gain (Zhang and Sennrich 2019, 1910.07467): the variable `gain`, [E]. */
+export class RmsNorm extends Layer<RmsNormConfig> {
+  /** Its name in JSON. */
+  static readonly kind = 'RmsNorm';
+
+  /** @throws ConfigError for options that cannot be */
+  constructor(config: RmsNormConfig, parts: LayerParts = {}) {
+    const { kind } = RmsNorm;
+    const known = normalizeOptions(kind, 'config', config, ['size', 'epsilon', 'addsOne']) as RmsNormConfig;
+    const { size, epsilon = 1e-6, addsOne = false } = known;
+    checkSizes(kind, { size });
+    checkNumber(kind, 'epsilon', epsilon, notNegative);
+    checkFlag(kind, 'addsOne', addsOne);
+    const starts = { gain: addsOne ? zeros : ones };
+    super({ kind, config: known, parts, shapes: { gain: [size] }, starts });
+  }
+
+  /**
+   * @param x [..., E]
+   * @returns [..., E]
+   */
+  apply<T extends tf.Tensor>(x: T): T {
+    const { epsilon = 1e-6, addsOne } = this.config;
+    const weight = this.weights.get('gain');
+    return tf.tidy(() =>
+      normalize(x, { kind: 'rms', epsilon }, { gain: addsOne ? tf.add(weight, 1) : weight }),
+    );
+  }
+}
+
+/** Which normalization the blocks of a model have. Plain JSON. */
+export interface NormOptions {
+  /** `layer` is `LayerNorm`, `rms` is `RmsNorm`. */
+  readonly kind: 'layer' | 'rms';
+  /** ε. Default: 1e-5 of `layer`, 1e-6 of `rms`. */
+  readonly epsilon?: number | undefined;
+  /** Of `layer`: whether an offset is added. Default: true. */
+  readonly useBias?: boolean | undefined;
+  /** Of `rms`: multiplies by 1 + gain in place of gain. Default: false. */
+  readonly addsOne?: boolean | undefined;
+}
+
+/** @throws ConfigError for options that cannot be */
+export function makeNorm(where: string, size: number, norm: NormOptions, parts: LayerParts): LayerNorm | RmsNorm {
+  const { kind, ...options } = normalizeOptions(where, 'norm', norm, ['kind', 'epsilon', 'useBias', 'addsOne']);
+  checkOneOf(where, 'norm.kind', kind ?? 'none', ['layer', 'rms']);
+  return kind === 'layer' ? new LayerNorm({ size, ...options }, parts) : new RmsNorm({ size, ...options }, parts);
+}
