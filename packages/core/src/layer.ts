@@ -16,5 +16,6 @@ export { type AttentionSizes, attentionSizes, projectionShapes } from './layer/a
 export { AttentionLayer, type VariantDescription } from './layer/attention-layer';
 export { normalize } from './layer/normalize';
 export { project } from './layer/project';
+export { seedOf } from './layer/seed';
 export type { WeightSource, WeightStep, WeightTable } from './layer/weight-table';
 export { type WeightOptions, Weights } from './layer/weights';

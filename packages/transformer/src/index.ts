@@ -1,5 +1,29 @@
+export {
+  type AttentionFactory,
+  type AttentionFactoryParts,
+  type BlockCall,
+  type BlockOptions,
+  type BlockParts,
+  type BlockResult,
+  TransformerBlock,
+} from './blocks/transformer-block';
+export { configFromHuggingFace } from './families/config-from-hugging-face';
+export type { ModelDescription } from './families/model-description';
+export type { Activation } from './layers/activation';
 export { Dense, type DenseConfig } from './layers/dense';
+export type { Training } from './layers/dropout';
+export { Embedding, type EmbeddingConfig } from './layers/embedding';
+export { FeedForward, type FeedForwardConfig, type FeedForwardOptions } from './layers/feed-forward';
 export type { LayerParts, ModelPart } from './layers/layer';
+export {
+  LayerNorm,
+  type LayerNormConfig,
+  type NormOptions,
+  RmsNorm,
+  type RmsNormConfig,
+} from './layers/norm';
+export { zeros } from './layers/zeros';
+export type { AbsolutePosition, StackAttention, StackConfig, StackParts } from './models/block-stack';
 export type {
   CausalCall,
   CausalModel,
@@ -10,3 +34,10 @@ export type {
   LayerCaches,
   SequenceToSequenceModel,
 } from './models/causal-model';
+export { Decoder, type DecoderConfig, type DecoderParts } from './models/decoder';
+export { Encoder } from './models/encoder';
+export {
+  EncoderDecoder,
+  type EncoderDecoderConfig,
+  type EncoderDecoderParts,
+} from './models/encoder-decoder';

@@ -86,6 +86,8 @@ export interface Attention<Config extends object = object> {
   readonly config: Readonly<Config>;
   /** Its own first, then those of the position method, by their whole names. */
   readonly variables: readonly NamedVariable[];
+  /** True: calls may say where tokens stand, since the layer has a position method. Default: false. */
+  readonly hasPosition?: boolean | undefined;
   /**
    * Attention of the inputs. Allocates exactly its result.
    *

@@ -95,6 +95,11 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
     return [...this.weights.variables, ...ofPosition];
   }
 
+  /** True: it was given a position method. */
+  get hasPosition(): boolean {
+    return this.parts.position !== undefined;
+  }
+
   /** @throws ConfigError unless `batch` is a whole number above 0 */
   cacheShape(batch: number): CacheShape {
     checkSizes(`${this.variant}.cacheShape`, { batch });

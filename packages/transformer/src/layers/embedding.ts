@@ -24,7 +24,11 @@ export class Embedding extends Layer<EmbeddingConfig> {
 
   /** @throws ConfigError for options that cannot be */
   constructor(config: EmbeddingConfig, parts: LayerParts = {}) {
-    const known = normalizeOptions(kind, 'config', config, ['vocabularySize', 'embedDim', 'seed']) as EmbeddingConfig;
+    const known = normalizeOptions(kind, 'config', config, [
+      'vocabularySize',
+      'embedDim',
+      'seed',
+    ]) as EmbeddingConfig;
     const { vocabularySize, embedDim } = known;
     checkSizes(kind, { vocabularySize, embedDim });
     super({ kind, config: known, parts, shapes: { table: [vocabularySize, embedDim] } });

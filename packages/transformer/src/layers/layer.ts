@@ -54,7 +54,8 @@ export abstract class Layer<Config extends object = object> implements ModelPart
   protected readonly name: string | undefined;
   /** The number that its variables, and those of its parts, were drawn from. */
   protected readonly seed: number;
-  private readonly kind: string;
+  /** Its name, for errors and JSON. */
+  protected readonly kind: string;
 
   protected constructor({ kind, config, parts, shapes = {}, starts = {} }: LayerDescription<Config>) {
     const { name, initializer } = normalizeOptions<LayerParts>(kind, 'parts', parts, ['name', 'initializer']);

@@ -1,5 +1,12 @@
 // Normalization of each token's numbers.
-import { checkFlag, checkNumber, checkOneOf, checkSizes, normalize, normalizeOptions } from '@polyhead/core/layer';
+import {
+  checkFlag,
+  checkNumber,
+  checkOneOf,
+  checkSizes,
+  normalize,
+  normalizeOptions,
+} from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { Layer, type LayerParts } from './layer';
 
@@ -19,12 +26,9 @@ export interface RmsNormConfig {
   readonly size: number;
   /** ε. Default: 1e-6. */
   readonly epsilon?: number | undefined;
-  /** Multiplies by 1 + gain in place of gain, as Gemma does. Default: false. */
-  readonly addsOne?: boolean | undefined;
 }
 
 const ones = (shape: readonly number[]) => tf.ones([...shape]);
-const zeros = (shape: readonly number[]) => tf.zeros([...shape]);
 const notNegative = [(x: number) => x >= 0, 'a number of at least 0'] as const;
 
 /**
@@ -56,7 +60,10 @@ export class LayerNorm extends Layer<LayerNormConfig> {
   }
 }
 
-/** x / sqrt(mean(x²) + ε) · gain (Zhang and Sennrich 2019, 1910.07467): the variable `gain`, [E]. */
+/**
+ * x / sqrt(mean(x²) + ε) · gain (Zhang and Sennrich 2019, 1910.07467): the variable `gain`, [E]. Gemma's files hold gain - 1:
+ * its table of weights adds the 1.
+ */
 export class RmsNorm extends Layer<RmsNormConfig> {
   /** Its name in JSON. */
   static readonly kind = 'RmsNorm';
@@ -64,13 +71,11 @@ export class RmsNorm extends Layer<RmsNormConfig> {
   /** @throws ConfigError for options that cannot be */
   constructor(config: RmsNormConfig, parts: LayerParts = {}) {
     const { kind } = RmsNorm;
-    const known = normalizeOptions(kind, 'config', config, ['size', 'epsilon', 'addsOne']) as RmsNormConfig;
-    const { size, epsilon = 1e-6, addsOne = false } = known;
+    const known = normalizeOptions(kind, 'config', config, ['size', 'epsilon']) as RmsNormConfig;
+    const { size, epsilon = 1e-6 } = known;
     checkSizes(kind, { size });
     checkNumber(kind, 'epsilon', epsilon, notNegative);
-    checkFlag(kind, 'addsOne', addsOne);
-    const starts = { gain: addsOne ? zeros : ones };
-    super({ kind, config: known, parts, shapes: { gain: [size] }, starts });
+    super({ kind, config: known, parts, shapes: { gain: [size] }, starts: { gain: ones } });
   }
 
   /**
@@ -78,11 +83,8 @@ export class RmsNorm extends Layer<RmsNormConfig> {
    * @returns [..., E]
    */
   apply<T extends tf.Tensor>(x: T): T {
-    const { epsilon = 1e-6, addsOne } = this.config;
-    const weight = this.weights.get('gain');
-    return tf.tidy(() =>
-      normalize(x, { kind: 'rms', epsilon }, { gain: addsOne ? tf.add(weight, 1) : weight }),
-    );
+    const { epsilon = 1e-6 } = this.config;
+    return normalize(x, { kind: 'rms', epsilon }, { gain: this.weights.get('gain') });
   }
 }
 
@@ -94,13 +96,18 @@ export interface NormOptions {
   readonly epsilon?: number | undefined;
   /** Of `layer`: whether an offset is added. Default: true. */
   readonly useBias?: boolean | undefined;
-  /** Of `rms`: multiplies by 1 + gain in place of gain. Default: false. */
-  readonly addsOne?: boolean | undefined;
 }
 
 /** @throws ConfigError for options that cannot be */
-export function makeNorm(where: string, size: number, norm: NormOptions, parts: LayerParts): LayerNorm | RmsNorm {
-  const { kind, ...options } = normalizeOptions(where, 'norm', norm, ['kind', 'epsilon', 'useBias', 'addsOne']);
+export function makeNorm(
+  where: string,
+  size: number,
+  norm: NormOptions,
+  parts: LayerParts,
+): LayerNorm | RmsNorm {
+  const { kind, ...options } = normalizeOptions(where, 'norm', norm, ['kind', 'epsilon', 'useBias']);
   checkOneOf(where, 'norm.kind', kind ?? 'none', ['layer', 'rms']);
-  return kind === 'layer' ? new LayerNorm({ size, ...options }, parts) : new RmsNorm({ size, ...options }, parts);
+  return kind === 'layer'
+    ? new LayerNorm({ size, ...options }, parts)
+    : new RmsNorm({ size, ...options }, parts);
 }

@@ -1,0 +1,38 @@
+// From a `config.json` of Hugging Face to a model of ours.
+import { ConfigError } from '@polyhead/core';
+import { gpt2 } from './gpt2';
+import { HuggingFaceConfig } from './hugging-face-config';
+import { llama } from './llama';
+import { llamaTypes } from './llama-layers';
+import type { ModelDescription } from './model-description';
+
+const where = 'configFromHuggingFace';
+
+/** The families by `model_type`. */
+const families: Readonly<Record<string, (config: HuggingFaceConfig) => ModelDescription>> = {
+  ...Object.fromEntries(llamaTypes.map((type) => [type, (config: HuggingFaceConfig) => llama(type, config)])),
+  gpt2,
+};
+
+/**
+ * The model that a `config.json` describes, and where its weights lie in the checkpoint beside it. Keys that are not known and
+ * bear on the model are refused by name; sizes that cannot be are refused when the model is made.
+ *
+ * @param json what `JSON.parse` gives of the file
+ * @throws ConfigError for a model type, or an option, that is not known
+ * @example
+ * const { config, weights } = configFromHuggingFace(json);
+ * const model = fromConfig<Decoder>(config, [Decoder, zeros, GroupedQueryAttention, rotary]);
+ */
+export function configFromHuggingFace(json: unknown): ModelDescription {
+  const config = new HuggingFaceConfig(where, json as Readonly<Record<string, unknown>>);
+  const type = config.text('model_type');
+  const family = Object.hasOwn(families, type) ? families[type] : undefined;
+  if (!family)
+    throw new ConfigError(where, `model_type must be one of ${Object.keys(families).join(', ')}`, {
+      model_type: type,
+    });
+  const description = family(config);
+  config.finish();
+  return description;
+}

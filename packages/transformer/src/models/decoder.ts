@@ -1,0 +1,268 @@
+// A decoder: each token sees those before it, and scores the next one.
+import {
+  allOf,
+  type CacheShape,
+  ConfigError,
+  causal,
+  type KeyValueCache,
+  leftPadding,
+  type Mask,
+  ShapeError,
+  slidingWindow,
+  validLengths,
+} from '@polyhead/core';
+import {
+  addBroadcast,
+  checkFlag,
+  checkNumber,
+  checkOneOf,
+  checkTensor,
+  cleanTidy,
+  normalizeOptions,
+  project,
+} from '@polyhead/core/layer';
+import * as tf from '@tensorflow/tfjs-core';
+import { rowsOf } from '../layers/embedding';
+import {
+  BlockStack,
+  type StackAttention,
+  type StackConfig,
+  type StackParts,
+  stackOptions,
+} from './block-stack';
+import type { CausalCall, CausalModel, CausalResult, LayerCacheShapes, LayerCaches } from './causal-model';
+
+/** Describes a `Decoder`. Plain JSON. */
+export interface DecoderConfig extends StackConfig {
+  /** What scores tokens: the table of embeddings itself (`tied`), or a matrix of its `own`. Default: `own`. */
+  readonly head?: 'tied' | 'own' | undefined;
+  /** A bias for each token's score. Default: false. */
+  readonly headBias?: boolean | undefined;
+  /** What scores are multiplied by, before their bias. Default: 1. */
+  readonly logitScale?: number | undefined;
+  /** Scores are capped at ±logitSoftcap by tanh. Default: 0, off. */
+  readonly logitSoftcap?: number | undefined;
+  /**
+   * How many tokens each block sees, itself included: one number for all blocks, or one for each; 0 or null is all. Default:
+   * all.
+   */
+  readonly windows?: number | readonly (number | null)[] | undefined;
+}
+
+/** Objects that a decoder is made of. */
+export interface DecoderParts extends StackParts {
+  /** Attention to an encoder's output. Default: none. */
+  readonly crossAttention?: StackAttention | undefined;
+}
+
+const kind = 'Decoder';
+const ownOptions = ['head', 'headBias', 'logitScale', 'logitSoftcap', 'windows'] as const;
+const callOptions = [
+  'cache',
+  'leftPadding',
+  'lengths',
+  'mask',
+  'memory',
+  'memoryLengths',
+  'logits',
+  'kernel',
+  'training',
+] as const;
+
+/**
+ * Tokens in, scores of the next token out.
+ *
+ * @example
+ * const decoder = new Decoder(config, {
+ *   attention: (parts) => new GroupedQueryAttention({ embedDim: 64, numHeads: 4, numKeyValueHeads: 2 }, { ...parts, position }),
+ * });
+ * const { logits } = decoder.apply(ids);
+ */
+export class Decoder extends BlockStack<DecoderConfig> implements CausalModel {
+  /** Its name in JSON. */
+  static readonly kind = kind;
+  /** The mask of each window, kept so that its plans are. */
+  private readonly masks = new Map<number, Mask>();
+
+  /** @throws ConfigError for options that cannot be */
+  constructor(config: DecoderConfig, parts: DecoderParts) {
+    const known = normalizeOptions(kind, 'config', config, [...stackOptions, ...ownOptions]) as DecoderConfig;
+    checkDecoder(known);
+    const { vocabularySize: V, embedDim: E, head = 'own', headBias } = known;
+    super(kind, known, parts, {
+      ...(head === 'own' && { 'head/kernel': [E, V] }),
+      ...(headBias && { 'head/bias': [V] }),
+    });
+  }
+
+  get vocabularySize(): number {
+    return this.config.vocabularySize;
+  }
+
+  get maxLength(): number | undefined {
+    return this.config.maxLength;
+  }
+
+  /** @throws ConfigError unless `batch` is a whole number above 0 */
+  cacheShapes(batch: number): LayerCacheShapes {
+    const cross: CacheShape[] = [];
+    const self = this.blocks.map(({ attention, crossAttention }) => {
+      if (crossAttention) cross.push(crossAttention.cacheShape(batch));
+      return attention.cacheShape(batch);
+    });
+    return { self, cross };
+  }
+
+  /**
+   * Scores of the token that follows each. Allocates exactly its result.
+   *
+   * @param ids [B, S], int32
+   * @returns logits [B, S, V], or [B, 1, V] of the last token
+   * @throws ShapeError for tokens outside the vocabulary, or more of them than the model has positions
+   * @throws ShapeError, ConfigError, UnsupportedError as its layers do; then all caches are as they were
+   */
+  apply(ids: tf.Tensor, call: CausalCall = {}): CausalResult {
+    const options = normalizeOptions<CausalCall>(kind, 'call', call, callOptions);
+    checkTensor(kind, 'ids', ids, ['[B, S]', {}, 'int32']);
+    checkOneOf(kind, 'logits', options.logits, ['all', 'last']);
+    this.checkCaches(options.cache);
+    const starts = this.startsOf(ids, options);
+    const restore = restorer(options.cache);
+    try {
+      return this.run(ids, options, starts);
+    } catch (error) {
+      restore();
+      throw error;
+    }
+  }
+
+  private run(ids: tf.Tensor, options: CausalCall, starts: readonly number[]): CausalResult {
+    const { cache, lengths, memory, memoryLengths, kernel, training } = options;
+    const kernels: string[] = [];
+    const logits = cleanTidy(() => {
+      const start = starts.every((first) => first === starts[0]) ? starts.slice(0, 1) : starts;
+      const isPadded = options.leftPadding?.some((count) => count > 0) ?? false;
+      const positions = isPadded ? [{ start }] : undefined;
+      const maskOf = this.masksOf(options);
+      const memoryMask = memoryLengths && validLengths(memoryLengths);
+      const embedded = this.embedded(ids, { positions: { start }, training });
+      const through = this.throughBlocks(embedded, (index) => ({
+        mask: maskOf(index),
+        positions,
+        cache: cache?.self[index],
+        lengths,
+        memory,
+        memoryLengths,
+        memoryMask,
+        crossCache: cache?.cross?.[index],
+        kernel,
+        training,
+      }));
+      kernels.push(...through.kernels);
+      return this.scores(this.finished(lastRows(through.hidden, options)));
+    });
+    return { logits, kernels };
+  }
+
+  /** [B, S, E] to [B, S, V]. */
+  private scores(hidden: tf.Tensor3D): tf.Tensor3D {
+    const { logitScale = 1, logitSoftcap = 0 } = this.config;
+    const kernel = this.weights.find('head/kernel');
+    const bias = this.weights.find('head/bias');
+    const products = kernel ? project(hidden, kernel) : this.embedding.logits(hidden);
+    const scaled: tf.Tensor3D = logitScale === 1 ? products : tf.mul(products, logitScale);
+    const biased = bias ? addBroadcast(scaled, bias) : scaled;
+    return logitSoftcap === 0 ? biased : tf.mul(tf.tanh(tf.div(biased, logitSoftcap)), logitSoftcap);
+  }
+
+  /** The mask of each block; blocks of one window share one, so that it is compiled once. */
+  private masksOf({ leftPadding: counts, mask }: CausalCall): (index: number) => Mask {
+    const { windows = 0 } = this.config;
+    const others = [
+      ...(counts?.some((count) => count > 0) ? [leftPadding(counts)] : []),
+      ...(mask ? [mask] : []),
+    ];
+    const joined = new Map<number, Mask>();
+    return (index) => {
+      const window = (typeof windows === 'number' ? windows : windows[index]) ?? 0;
+      const own =
+        this.masks.get(window) ?? (window > 0 ? slidingWindow({ left: window - 1, right: 0 }) : causal());
+      this.masks.set(window, own);
+      if (others.length === 0) return own;
+      const all = joined.get(window) ?? allOf(own, ...others);
+      joined.set(window, all);
+      return all;
+    };
+  }
+
+  /** The position of the first token of each entry; below 0 where it is padding. */
+  private startsOf(ids: tf.Tensor, { cache, leftPadding: counts, lengths }: CausalCall): readonly number[] {
+    const [B, S] = ids.shape as [number, number];
+    for (const [name, list] of Object.entries({ leftPadding: counts, lengths })) {
+      if (list !== undefined && (!Array.isArray(list) || list.length !== B))
+        throw new ShapeError(kind, `${name} must have one count for each batch entry`, { [name]: list, ids });
+    }
+    const next = cache?.self[0]?.nextOrder;
+    const starts = Array.from({ length: B }, (_, b) => (next?.[b] ?? 0) - (counts?.[b] ?? 0));
+    const { maxLength = Number.POSITIVE_INFINITY } = this.config;
+    const longest = starts.reduce((most, start, b) => Math.max(most, start + (lengths?.[b] ?? S)), 0);
+    if (longest <= maxLength) return starts;
+    throw new ShapeError(kind, 'all tokens, with those of the cache, must not be longer than the model', {
+      tokens: longest,
+      maxLength,
+    });
+  }
+
+  private checkCaches(cache: LayerCaches | undefined): void {
+    if (!cache) return;
+    const needed = { self: this.blocks, cross: this.blocks.filter((block) => block.crossAttention) };
+    for (const name of ['self', 'cross'] as const) {
+      const caches: readonly KeyValueCache[] = cache[name] ?? [];
+      if (caches.length === needed[name].length) continue;
+      throw new ConfigError(kind, `cache.${name} must have a cache for each block`, {
+        [name]: caches.length,
+        'blocks that need one': needed[name].length,
+      });
+    }
+  }
+}
+
+/** [B, S, E], or the last row that counts of each entry: [B, 1, E]. */
+function lastRows(hidden: tf.Tensor3D, { logits, lengths }: CausalCall): tf.Tensor3D {
+  const [B, S, E] = hidden.shape;
+  if (logits !== 'last' || S <= 1) return hidden;
+  const rows = Int32Array.from({ length: B }, (_, b) => b * S + Math.max((lengths?.[b] ?? S) - 1, 0));
+  return tf.reshape(rowsOf(tf.reshape(hidden, [B * S, E]), tf.tensor1d(rows, 'int32')), [B, 1, E]);
+}
+
+/** What brings caches back to what they are now. */
+function restorer(cache: LayerCaches | undefined): () => void {
+  if (!cache) return () => {};
+  const self = cache.self.map((one) => ({ one, lengths: [...one.lengths], order: [...one.nextOrder] }));
+  const open = (cache.cross ?? []).filter((one) => !one.sealed);
+  return () => {
+    for (const { one, lengths, order } of self) if (`${one.nextOrder}` !== `${order}`) one.crop(lengths);
+    for (const one of open) if (one.sealed || one.lengths.some((length) => length > 0)) one.reset();
+  };
+}
+
+function checkDecoder({
+  head,
+  headBias,
+  logitScale = 1,
+  logitSoftcap = 0,
+  windows,
+  numLayers,
+}: DecoderConfig): void {
+  checkOneOf(kind, 'head', head, ['tied', 'own']);
+  checkFlag(kind, 'headBias', headBias);
+  checkNumber(kind, 'logitScale', logitScale, [(x) => x !== 0, 'a number other than 0']);
+  checkNumber(kind, 'logitSoftcap', logitSoftcap, [(x) => x >= 0, 'above 0, or 0 to switch it off']);
+  const list = Array.isArray(windows) ? windows : [windows ?? 0];
+  const isWindow = (n: unknown) => n === null || (Number.isInteger(n) && (n as number) >= 0);
+  if (list.every(isWindow) && (!Array.isArray(windows) || list.length === numLayers)) return;
+  throw new ConfigError(kind, 'windows must be a whole number, or one for each block', {
+    windows,
+    numLayers,
+  });
+}
