@@ -9,6 +9,29 @@ export {
 } from './blocks/transformer-block';
 export { configFromHuggingFace } from './families/config-from-hugging-face';
 export type { ModelDescription } from './families/model-description';
+export {
+  type GeneratedStep,
+  type GeneratedToken,
+  type GenerateOptions,
+  generate,
+} from './generation/generate';
+export {
+  type CacheFactory,
+  type CachePlan,
+  type CachePlans,
+  ModelCache,
+} from './generation/model-cache';
+export {
+  type Sampling,
+  type TokenProbabilities,
+  tokenProbabilities,
+} from './generation/next-token';
+export {
+  type GenerateTextOptions,
+  generateText,
+  TextStream,
+  type TextTokenizer,
+} from './generation/text';
 export type { Activation } from './layers/activation';
 export { Dense, type DenseConfig } from './layers/dense';
 export type { Training } from './layers/dropout';

@@ -1,0 +1,168 @@
+// The caches of all layers of a model as one object.
+import {
+  type CacheShape,
+  ConfigError,
+  type KeyValueCache,
+  ShapeError,
+  UnsupportedError,
+} from '@polyhead/core';
+import type { LayerCacheShapes, LayerCaches } from '../models/causal-model';
+
+/** Makes the cache of a layer. `layer` counts from 0. */
+export type CacheFactory = (shape: CacheShape, layer: number) => KeyValueCache;
+
+/** What makes the caches of all layers: one factory, or for each layer a cache or a factory of its own. */
+export type CachePlan = CacheFactory | readonly (KeyValueCache | CacheFactory)[];
+
+/** Plans of a decoder that attends to an encoder, too. */
+export interface CachePlans {
+  /** Of the decoder's own tokens. */
+  readonly self: CachePlan;
+  /** Of the encoder's output. Default: as `self`. */
+  readonly cross?: CachePlan | undefined;
+}
+
+/**
+ * One cache for all layers of a decoder.
+ *
+ * @example
+ * const cache = new ModelCache(model.cacheShapes(1), (shape) => new StaticCache(shape, { capacity: 512 }));
+ * for await (const { token } of generate(model, prompt, { cache })) console.log(token);
+ */
+export class ModelCache implements LayerCaches {
+  /** Of the decoder's own tokens, one a layer. */
+  readonly self: readonly KeyValueCache[];
+  /** Of the encoder's output, one a layer; absent where the model has no cross-attention. */
+  readonly cross?: readonly KeyValueCache[];
+
+  /**
+   * @param shapes `model.cacheShapes(batch)`
+   * @throws ConfigError, ShapeError for plans of another number of layers, and for caches of other sizes
+   */
+  constructor(shapes: LayerCacheShapes, plan: CachePlan | CachePlans) {
+    const { self, cross = self } = isPlans(plan) ? plan : { self: plan };
+    this.self = create('self', shapes.self, self);
+    try {
+      if (shapes.cross.length > 0) this.cross = create('cross', shapes.cross, cross);
+    } catch (error) {
+      for (const cache of this.self) cache.dispose();
+      throw error;
+    }
+  }
+
+  /**
+   * Bytes of all caches, before any is made.
+   *
+   * @param bytesOf such as `(shape) => StaticCache.bytesFor(shape, { capacity: 512 })`
+   */
+  static bytesFor(
+    { self, cross }: LayerCacheShapes,
+    bytesOf: (shape: CacheShape, layer: number, of: 'self' | 'cross') => number,
+  ): number {
+    const bytes = [
+      ...self.map((shape, n) => bytesOf(shape, n, 'self')),
+      ...cross.map((shape, n) => bytesOf(shape, n, 'cross')),
+    ];
+    return bytes.reduce((sum, n) => sum + n, 0);
+  }
+
+  /** Tokens of the decoder that the model has seen, of each batch entry: [B]. Caches that forget may hold fewer. */
+  get lengths(): readonly number[] {
+    return this.self[0]!.nextOrder;
+  }
+
+  /** Bytes held by all layers, as `tf.memory()` counts them. */
+  get byteSize(): number {
+    return this.all.reduce((sum, { byteSize }) => sum + byteSize, 0);
+  }
+
+  /**
+   * All layers forget all but the first `lengths[b]` tokens of each batch entry. The encoder's output stays.
+   *
+   * @throws ShapeError, ConfigError; then nothing has changed
+   * @throws UnsupportedError where a cache has already forgotten tokens that would stay
+   */
+  crop(lengths: readonly number[]): void {
+    const held = this.self.map((cache) => cache.lengths);
+    if (held.some((own) => own.some((length, b) => length !== this.lengths[b])))
+      throw new UnsupportedError('ModelCache.crop', 'each layer must hold all tokens', [
+        'a cache of the plan forgets tokens as new ones come: reset it, and begin again',
+      ]);
+    for (const cache of this.self) cache.crop(lengths); // they hold the same: the first refuses what any would
+  }
+
+  /**
+   * Each batch entry goes on with the tokens of another, in all layers: entry b with those of `entries[b]`.
+   *
+   * @param options `cross: false` leaves the encoder's output where it is: for entries that attend to the same source
+   * @throws UnsupportedError where a layer's cache cannot; then nothing has changed
+   */
+  select(entries: readonly number[], { cross = true }: { readonly cross?: boolean } = {}): void {
+    const caches = cross ? this.all : this.self;
+    const without = caches.filter((cache) => !cache.select).map((cache) => cache.constructor.name);
+    if (without.length > 0)
+      throw new UnsupportedError('ModelCache.select', 'each cache must have `select`', [
+        `these have none: ${[...new Set(without)].join(', ')}`,
+      ]);
+    for (const cache of caches) cache.select!(entries);
+  }
+
+  /** All layers forget all tokens, and the encoder's output. */
+  reset(): void {
+    for (const cache of this.all) cache.reset();
+  }
+
+  /** Gives the memory of all layers back; twice is once. */
+  dispose(): void {
+    for (const cache of this.all) cache.dispose();
+  }
+
+  private get all(): readonly KeyValueCache[] {
+    return [...this.self, ...(this.cross ?? [])];
+  }
+}
+
+function isPlans(plan: CachePlan | CachePlans): plan is CachePlans {
+  return typeof plan === 'object' && plan !== null && 'self' in plan;
+}
+
+/** @throws ConfigError, ShapeError; then those made are disposed, and those given are as they were */
+function create(name: string, shapes: readonly CacheShape[], plan: CachePlan): readonly KeyValueCache[] {
+  const isList = Array.isArray(plan);
+  if (!isList && typeof plan !== 'function')
+    throw new ConfigError(
+      'ModelCache',
+      `${name} must be a factory of caches, or a list with one entry a layer`,
+      {
+        [name]: plan,
+      },
+    );
+  if (isList && plan.length !== shapes.length)
+    throw new ShapeError('ModelCache', `${name} must have one entry for each layer`, {
+      entries: plan.length,
+      layers: shapes.length,
+    });
+  const made: KeyValueCache[] = [];
+  try {
+    return shapes.map((shape, n) => {
+      const entry = isList ? plan[n] : plan;
+      const cache: KeyValueCache = typeof entry === 'function' ? entry(shape, n) : entry;
+      if (typeof entry === 'function') made.push(cache);
+      checkShape(`${name}[${n}]`, cache, shape);
+      return cache;
+    });
+  } catch (error) {
+    for (const cache of made) cache?.dispose?.();
+    throw error;
+  }
+}
+
+function checkShape(name: string, cache: KeyValueCache, shape: CacheShape): void {
+  const sizes = Object.keys(shape) as (keyof CacheShape)[];
+  const fits = (size: keyof CacheShape) => cache?.shape?.[size] === shape[size];
+  if (sizes.every(fits)) return;
+  throw new ShapeError('ModelCache', `the cache ${name} must have the sizes of its layer`, {
+    'cache has': sizes.map((size) => `${size} ${cache?.shape?.[size]}`),
+    'layer needs': sizes.map((size) => `${size} ${shape[size]}`),
+  });
+}

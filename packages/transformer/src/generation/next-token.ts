@@ -1,0 +1,152 @@
+// Logits to the next token. The filters stand in Hugging Face's order: repetition penalty, temperature, top-k, top-p, min-p.
+import { ConfigError } from '@polyhead/core';
+import { checkNumber } from '@polyhead/core/layer';
+
+/** How the next token is chosen. */
+export interface Sampling {
+  /**
+   * Logits are divided by it: below 1 likely tokens become likelier. Default: 0, the token of the largest logit, of equal ones
+   * the first.
+   */
+  readonly temperature?: number | undefined;
+  /** Only the so many likeliest tokens, and those equal to the last of them. Default: all. */
+  readonly topK?: number | undefined;
+  /**
+   * Only the smallest set of likeliest tokens whose probabilities sum to at least this (Holtzman et al. 2020, arXiv
+   * 1904.09751). Default: 1, all.
+   */
+  readonly topP?: number | undefined;
+  /** Only tokens with at least this share of the likeliest's probability (Nguyen et al. 2024, arXiv 2407.01082). Default: 0. */
+  readonly minP?: number | undefined;
+  /**
+   * Logits of tokens that have occurred, in the prompt too, are divided by it where they are positive, and multiplied where
+   * they are negative (Keskar et al. 2019, arXiv 1909.05858). Default: 1.
+   */
+  readonly repetitionPenalty?: number | undefined;
+}
+
+/** Tokens that may follow, likeliest first, equal ones by their number. */
+export interface TokenProbabilities {
+  /** Numbers of tokens. */
+  readonly tokens: Uint32Array;
+  /** Of those tokens; they sum to 1. */
+  readonly probabilities: Float64Array;
+}
+
+/** The names of the options of `Sampling`. */
+export const samplingOptions = ['temperature', 'topK', 'topP', 'minP', 'repetitionPenalty'] as const;
+
+/** @throws ConfigError for numbers out of bounds, and for filters that could have no effect */
+export function checkSampling(where: string, sampling: Sampling): void {
+  const { temperature = 0, topK = 1, topP = 1, minP = 0, repetitionPenalty = 1 } = sampling;
+  checkNumber(where, 'temperature', temperature, [(t) => t >= 0, 'at least 0']);
+  checkNumber(where, 'topK', topK, [(k) => Number.isInteger(k) && k > 0, 'a whole number above 0']);
+  checkNumber(where, 'topP', topP, [(p) => p > 0 && p <= 1, 'above 0 and at most 1']);
+  checkNumber(where, 'minP', minP, [(p) => p >= 0 && p <= 1, 'from 0 to 1']);
+  checkNumber(where, 'repetitionPenalty', repetitionPenalty, [(p) => p > 0, 'above 0']);
+  const idle = (['topK', 'topP', 'minP'] as const).filter((name) => sampling[name] !== undefined);
+  if (temperature > 0 || idle.length === 0) return;
+  throw new ConfigError(where, 'filters need a temperature above 0: at 0 the likeliest token is taken', {
+    temperature,
+    filters: idle,
+  });
+}
+
+/**
+ * The distribution that the next token is drawn from.
+ *
+ * @param logits [V]
+ * @param earlier tokens that have occurred, for the repetition penalty
+ * @throws ConfigError for options out of bounds, and for logits of which none is a number
+ */
+export function tokenProbabilities(
+  logits: Float32Array,
+  sampling: Sampling = {},
+  earlier: readonly number[] = [],
+): TokenProbabilities {
+  const where = 'tokenProbabilities';
+  checkSampling(where, sampling);
+  const { temperature = 0, topK, topP = 1, minP = 0, repetitionPenalty = 1 } = sampling;
+  const scores = penalized(logits, repetitionPenalty, earlier);
+  const best = indexOfLargest(scores);
+  if (!(scores[best]! > -Infinity && scores[best]! < Infinity))
+    throw new ConfigError(where, 'the largest logit must be a finite number', { logits: scores[best] });
+  if (temperature === 0) return { tokens: Uint32Array.of(best), probabilities: Float64Array.of(1) };
+  const weights = Float64Array.from(scores, (score) => Math.exp((score - scores[best]!) / temperature));
+  const kept = largest(weights, topK ?? weights.length, topP);
+  const isLikely = (token: number) => weights[token]! >= minP;
+  const tokens = minP > 0 ? kept.filter(isLikely) : kept;
+  const total = tokens.reduce((sum, token) => sum + weights[token]!, 0);
+  return { tokens, probabilities: Float64Array.from(tokens, (token) => weights[token]! / total) };
+}
+
+/**
+ * The token at which the sum of probabilities passes `random`.
+ *
+ * @param random in [0, 1)
+ */
+export function tokenAt({ tokens, probabilities }: TokenProbabilities, random: number): number {
+  let sum = 0;
+  const index = probabilities.findIndex((probability) => {
+    sum += probability;
+    return random < sum;
+  });
+  return tokens.at(index)!; // rounding may leave the whole sum below `random`: then the last
+}
+
+/** The first of the largest numbers. */
+export function indexOfLargest(numbers: ArrayLike<number>): number {
+  let best = 0;
+  for (let n = 1; n < numbers.length; n++)
+    if (numbers[n]! > numbers[best]! || Number.isNaN(numbers[best])) best = n;
+  return best;
+}
+
+/** In doubles; the same numbers where there is no penalty. */
+export function penalized(
+  logits: Float32Array | Float64Array,
+  penalty: number,
+  earlier: readonly number[],
+): Float32Array | Float64Array {
+  if (penalty === 1 || earlier.length === 0) return logits;
+  const scores = Float64Array.from(logits);
+  for (const token of new Set(earlier)) {
+    const logit = scores[token]!;
+    scores[token] = logit > 0 ? logit / penalty : logit * penalty;
+  }
+  return scores;
+}
+
+/** Tokens of the k largest weights and those equal to the last; of these the fewest whose share is at least p. Sorted. */
+function largest(weights: Float64Array, k: number, p: number): Uint32Array {
+  const all =
+    k < weights.length
+      ? kLargest(weights, k)
+      : Uint32Array.from(weights.keys()).filter((n) => weights[n]! > 0);
+  if (p === 1) return sorted(all, weights);
+  const enough = p * all.reduce((sum, token) => sum + weights[token]!, 0);
+  // The head of the distribution is small: only it is sorted. Weights are at most 1, the likeliest token's.
+  for (let least = 1e-3; ; least *= 1e-3) {
+    const head = all.filter((token) => weights[token]! >= least);
+    const isAll = head.length === all.length;
+    if (!isAll && head.reduce((sum, token) => sum + weights[token]!, 0) < enough) continue;
+    const order = sorted(head, weights);
+    let sum = 0;
+    const last = order.findIndex((token) => {
+      sum += weights[token]!;
+      return sum >= enough;
+    });
+    return order.subarray(0, last < 0 ? order.length : last + 1);
+  }
+}
+
+function kLargest(weights: Float64Array, k: number): Uint32Array {
+  const threshold = weights.slice().sort()[weights.length - k]!;
+  return Uint32Array.from(weights.keys()).filter(
+    (token) => weights[token]! >= threshold && weights[token]! > 0,
+  );
+}
+
+function sorted(tokens: Uint32Array, weights: Float64Array): Uint32Array {
+  return tokens.slice().sort((one, other) => weights[other]! - weights[one]! || one - other);
+}
