@@ -1,5 +1,16 @@
 export type { Checkpoint, TensorFacts } from './checkpoint';
 export { FileError } from './errors';
 export type { ByteSource, FileLike, OpenFile } from './files/byte-source';
-export { type LoadOptions, type LoadReport, loadWeights, type NamedVariables } from './load/load-weights';
+export { fromUrl } from './files/from-url';
+export type { GgufValue } from './gguf/metadata';
+export { readGguf } from './gguf/read-gguf';
+export { type LoadOptions, type LoadReport, loadWeights } from './load/load-weights';
+export type { NamedVariables } from './load/named-variables';
 export { readSafetensors } from './safetensors/read-safetensors';
+export type { OpenShard, SafetensorsIndex } from './safetensors/shards';
+export { type TensorNumbers, type WriteOptions, writeSafetensors } from './safetensors/write-safetensors';
+export { type SaveOptions, saveWeights } from './save/save-weights';
+export { kerasAttention } from './tables/keras-attention';
+export type { TablePlace } from './tables/place-table';
+export { type MultiHeadSizes, torchMultiHead } from './tables/torch-multi-head';
+export { readTorch } from './torch/read-torch';

@@ -18,7 +18,7 @@ export type PlainTypeName = keyof typeof plainTypes;
 export const plainTypes = {
   F64: plain(8, (bytes) => Float32Array.from(new Float64Array(...parts(bytes, 8)))),
   F32: plain(4, (bytes) => new Float32Array(...parts(bytes, 4))),
-  F16: plain(2, (bytes) => Float32Array.from(new Uint16Array(...parts(bytes, 2)), halfToNumber)),
+  F16: plain(2, float16),
   BF16: plain(2, bfloat16),
   I64: plain(8, (bytes) => exactly(new BigInt64Array(...parts(bytes, 8)))),
   U64: plain(8, (bytes) => exactly(new BigUint64Array(...parts(bytes, 8)))),
@@ -48,6 +48,17 @@ export function halfToNumber(half: number): number {
   if (exponent === 0) return sign * fraction * 2 ** -24;
   if (exponent === 31) return fraction === 0 ? sign * Infinity : NaN;
   return sign * (1024 + fraction) * 2 ** (exponent - 25);
+}
+
+let allHalves: Float32Array | undefined;
+
+/** Looked up: there are 65,536 of them. */
+function float16(bytes: Uint8Array): Float32Array {
+  allHalves ??= Float32Array.from({ length: 2 ** 16 }, (_, half) => halfToNumber(half));
+  const halves = new Uint16Array(...parts(bytes, 2));
+  const numbers = new Float32Array(halves.length);
+  for (let n = 0; n < halves.length; n++) numbers[n] = allHalves[halves[n]!]!;
+  return numbers;
 }
 
 /** The upper half of a float32. */

@@ -1,19 +1,15 @@
 // Numbers of a checkpoint into the variables of a model: judged as a whole first, then one tensor at a time.
-import { type NamedVariable, ShapeError } from '@polyhead/core';
-import type { WeightStep, WeightTable } from '@polyhead/core/layer';
+import { ShapeError } from '@polyhead/core';
+import { normalizeOptions, type WeightStep, type WeightTable } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import type { Checkpoint } from '../checkpoint';
 import { FileError } from '../errors';
+import { restoreOptimizer } from '../save/optimizer-state';
 import { type Match, type Matches, matchTensors, ownNames } from './match-tensors';
+import { checkVariables, type NamedVariables } from './named-variables';
 import { applySteps } from './weight-steps';
 
 const where = 'loadWeights';
-
-/** Anything that has variables with names: a layer, a model. */
-export interface NamedVariables {
-  /** By their whole names, each of which is there once. */
-  readonly variables: readonly NamedVariable[];
-}
 
 /** How strictly weights are loaded. */
 export interface LoadOptions {
@@ -21,6 +17,8 @@ export interface LoadOptions {
   readonly strict?: boolean | undefined;
   /** Stands before all names in the checkpoint, "module." for instance; tensors without it are left alone. Default: nothing. */
   readonly prefix?: string | undefined;
+  /** Gets the state that `saveWeights` saved, too. Default: none; such a state is left alone. */
+  readonly optimizer?: tf.Optimizer | undefined;
 }
 
 /** What became of the variables of a model and of the tensors of a checkpoint, by name. */
@@ -53,8 +51,12 @@ export async function loadWeights(
   table: WeightTable = ownNames(model.variables),
   options: LoadOptions = {},
 ): Promise<LoadReport> {
-  const { strict = true, prefix = '' } = options;
-  checkVariables(model.variables);
+  const {
+    strict = true,
+    prefix = '',
+    optimizer,
+  } = normalizeOptions(where, 'options', options, ['strict', 'prefix', 'optimizer']);
+  checkVariables(where, model.variables);
   const matches = matchTensors(model.variables, checkpoint, table, prefix);
   checkMatches(matches, checkpoint, strict);
   for (const pair of matches.tied) await checkTied(checkpoint, pair);
@@ -63,6 +65,7 @@ export async function loadWeights(
     const numbers = await checkpoint.read(tensor);
     for (const match of matches.found) if (match.tensor === tensor) set(match, numbers, shape);
   }
+  if (optimizer) await restoreOptimizer(where, optimizer, model.variables, checkpoint);
   return report(matches, checkpoint);
 }
 
@@ -87,21 +90,6 @@ function report({ found, missing, optional, unused }: Matches, { tensors }: Chec
       ({ steps, tensor }) => tensors.get(tensor)!.type !== 'F32' || steps.some(isComputed),
     ),
   };
-}
-
-function checkVariables(variables: readonly NamedVariable[]): void {
-  const names = variables.map(({ name }) => name);
-  const twice = names.filter((name, n) => names.indexOf(name) !== n);
-  if (twice.length > 0)
-    throw new ShapeError(where, 'each variable must have a name of its own: give layers `parts.name`', {
-      twice,
-    });
-  for (const { name, variable } of variables) {
-    if (variable.isDisposed || variable.dtype !== 'float32')
-      throw new ShapeError(where, `${name} must be a float32 variable that is not disposed`, {
-        [name]: variable,
-      });
-  }
 }
 
 function checkMatches(

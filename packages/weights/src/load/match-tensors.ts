@@ -2,6 +2,7 @@
 import type { NamedVariable } from '@polyhead/core';
 import type { WeightSource, WeightStep, WeightTable } from '@polyhead/core/layer';
 import type { Checkpoint } from '../checkpoint';
+import { optimizerKey, optimizerPrefix } from '../save/optimizer-names';
 import { shapeAfter } from './weight-steps';
 
 /** A variable, and the tensor that its numbers come from. */
@@ -61,12 +62,15 @@ export function matchTensors(
   const used = new Set([...found.map(({ tensor }) => tensor), ...tied.map(([copy]) => copy)]);
   const ignored = (table.ignored ?? []).map((pattern) => matcher(prefix + pattern));
   const names = new Set(variables.map(({ name }) => name));
+  const keepsOptimizer = checkpoint.metadata.has(optimizerKey);
+  const isAsked = (name: string) =>
+    name.startsWith(prefix) && !(keepsOptimizer && name.startsWith(optimizerPrefix));
   return {
     found,
     missing: without.filter((name) => !sourceOf(name)?.optional),
     optional: without.filter((name) => sourceOf(name)?.optional),
     unused: [...tensors.keys()].filter(
-      (name) => name.startsWith(prefix) && !used.has(name) && !ignored.some((isIgnored) => isIgnored(name)),
+      (name) => isAsked(name) && !used.has(name) && !ignored.some((isIgnored) => isIgnored(name)),
     ),
     unknown: Object.keys(table.variables).filter((name) => !names.has(name)),
     misshapen: found.flatMap((match) => misfit(match, checkpoint)),
