@@ -57,7 +57,7 @@ export interface FoundTensors {
 export function openCheckpoint(source: ByteSource, { format, metadata, tensors }: FoundTensors): Checkpoint {
   const readBytes = (name: string) => {
     const { start, byteLength } = storedTensor(tensors, name);
-    return source.read(start, byteLength);
+    return source.readBytes(start, byteLength);
   };
   const facts = [...tensors].map(
     ([name, { shape, type, byteLength }]) => [name, { shape, type, byteLength }] as const,

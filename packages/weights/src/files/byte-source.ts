@@ -6,7 +6,7 @@ export interface ByteSource {
   /** In bytes. */
   readonly size: number;
   /** Gives exactly `length` bytes from `start` on, which nobody else changes. */
-  read(start: number, length: number): Promise<Uint8Array>;
+  readBytes(start: number, length: number): Promise<Uint8Array>;
 }
 
 /** A file that Node has opened: what `open` of `node:fs/promises` gives. Whoever opened it closes it. */
@@ -33,7 +33,7 @@ export async function openSource(where: string, file: FileLike): Promise<ByteSou
   const source = await sourceOf(where, file);
   if (!Number.isSafeInteger(source.size) || source.size < 0)
     throw new FileError(where, 'the size of a file must be a whole number', { size: source.size });
-  return { size: source.size, read: (start, length) => readExactly(where, source, [start, length]) };
+  return { size: source.size, readBytes: (start, length) => readExactly(where, source, [start, length]) };
 }
 
 async function sourceOf(where: string, file: FileLike): Promise<ByteSource> {
@@ -41,7 +41,7 @@ async function sourceOf(where: string, file: FileLike): Promise<ByteSource> {
   if (file instanceof Uint8Array) return ofBytes(file);
   if (typeof Blob === 'function' && file instanceof Blob) return ofBlob(file);
   if (isObject(file) && 'stat' in file && typeof file.read === 'function') return ofOpenFile(file);
-  if (isObject(file) && 'size' in file && typeof file.read === 'function') return file;
+  if (isObject(file) && 'size' in file && typeof file.readBytes === 'function') return file;
   const rule =
     'a file must be bytes, a Blob, an open file (`await open(path)` of node:fs/promises), or `await fromUrl(address)`';
   throw new FileError(where, rule, { file });
@@ -55,14 +55,14 @@ function ofBytes(bytes: Uint8Array): ByteSource {
   return {
     size: bytes.length,
     // Of the type's own: what `slice` of Node's Buffer gives is no copy.
-    read: async (start, length) => Uint8Array.prototype.slice.call(bytes, start, start + length),
+    readBytes: async (start, length) => Uint8Array.prototype.slice.call(bytes, start, start + length),
   };
 }
 
 function ofBlob(blob: Blob): ByteSource {
   return {
     size: blob.size,
-    read: async (start, length) => new Uint8Array(await blob.slice(start, start + length).arrayBuffer()),
+    readBytes: async (start, length) => new Uint8Array(await blob.slice(start, start + length).arrayBuffer()),
   };
 }
 
@@ -70,7 +70,7 @@ async function ofOpenFile(file: OpenFile): Promise<ByteSource> {
   const { size } = await file.stat();
   return {
     size,
-    async read(start, length) {
+    async readBytes(start, length) {
       const bytes = new Uint8Array(length);
       let at = 0;
       while (at < length) {
@@ -92,7 +92,7 @@ async function readExactly(
   const { size } = source;
   const isWithin = [start, length].every((n) => Number.isSafeInteger(n) && n >= 0) && start + length <= size;
   if (!isWithin) throw new FileError(where, 'the file ends too early', { start, length, 'file size': size });
-  const bytes = await source.read(start, length).catch((error: unknown) => {
+  const bytes = await source.readBytes(start, length).catch((error: unknown) => {
     throw error instanceof FileError
       ? error
       : new FileError(where, 'the file cannot be read', { start, length, error: `${error}` });

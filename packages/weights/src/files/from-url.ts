@@ -26,7 +26,7 @@ export async function fromUrl(address: string | URL, init: RequestInit = {}): Pr
   const { size, version } = head;
   return {
     size,
-    async read(start, length) {
+    async readBytes(start, length) {
       if (length === 0) return new Uint8Array(0);
       if (start + length <= head.bytes.length) return head.bytes.slice(start, start + length);
       const part = await fetchPart(address, init, [start, length]);

@@ -32,7 +32,7 @@ export async function readGguf(file: FileLike): Promise<Checkpoint> {
 /** The header does not say how long it is: it is parsed, with more bytes where they do not suffice. */
 async function readHeader(source: ByteSource): Promise<Header> {
   const limit = Math.min(source.size, longestHeader);
-  let bytes = await source.read(0, Math.min(limit, firstRead));
+  let bytes = await source.readBytes(0, Math.min(limit, firstRead));
   for (;;) {
     try {
       return parseHeader(new Cursor(where, bytes, limit), source.size);
@@ -40,7 +40,7 @@ async function readHeader(source: ByteSource): Promise<Header> {
       if (!(error instanceof MoreBytesNeeded)) throw error;
       const longer = new Uint8Array(Math.min(limit, Math.max(error.end, 4 * bytes.length)));
       longer.set(bytes);
-      longer.set(await source.read(bytes.length, longer.length - bytes.length), bytes.length);
+      longer.set(await source.readBytes(bytes.length, longer.length - bytes.length), bytes.length);
       bytes = longer;
     }
   }

@@ -1,3 +1,4 @@
+import { ConfigError, ShapeError } from '@polyhead/core';
 import { MultiHeadAttention } from '@polyhead/multi-head';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
@@ -78,5 +79,89 @@ describe('loadWeights', () => {
     layer.variables.forEach(({ variable: { shape }, variable: loaded }, n) => {
       expect([...loaded.dataSync()]).toEqual([...counted(shape, n).numbers]);
     });
+  });
+});
+
+describe('loadWeights refuses a checkpoint of another model', () => {
+  const names = (...variables: readonly string[]) =>
+    Object.fromEntries(variables.map((name) => [name, { tensor: `t.${name}` }]));
+  const open = (...tensors: readonly (readonly [string, readonly number[]])[]) =>
+    readSafetensors(
+      safetensorsOf(Object.fromEntries(tensors.map(([name, shape]) => [name, counted(shape, 1)]))),
+    );
+  const model = () => ({ variables: [variable('a', [2, 3]), variable('b', [2])] });
+
+  it('names what is missing, unused, unknown and misshapen, and sets nothing', async () => {
+    const own = model();
+    const checkpoint = await open(['t.a', [3, 2]], ['t.c', [1]]);
+    const load = loadWeights(own, checkpoint, { variables: names('a', 'b', 'z') });
+    await expect(load).rejects.toThrow(ShapeError);
+    const { message } = (await load.catch((error: Error) => error as Error)) as Error;
+    expect(message).toMatch(/missing +\[b\]/);
+    expect(message).toMatch(/unused +\[t\.c\]/);
+    expect(message).toMatch(/unknown +\[z\]/);
+    expect(message).toMatch(/misshapen +\[a \[2, 3\] of t\.a \[3, 2\]\]/);
+    for (const named of own.variables) expect(named.variable.dataSync().every((x) => x === 0)).toBe(true);
+  });
+
+  it('reports what is missing and unused where it is not strict, but never takes another shape', async () => {
+    const own = model();
+    const checkpoint = await open(['t.a', [2, 3]], ['t.c', [1]]);
+    const table = { variables: names('a', 'b', 'z') };
+    const report = await loadWeights(own, checkpoint, table, { strict: false });
+    expect(report).toMatchObject({ used: ['t.a'], missing: ['b'], unused: ['t.c'] });
+    const wrong = await open(['t.a', [6]]);
+    await expect(loadWeights(own, wrong, table, { strict: false })).rejects.toThrow(/misshapen/);
+  });
+
+  it('says which step does not fit', async () => {
+    const own = { variables: [variable('a', [2, 3])] };
+    const checkpoint = await open(['t.a', [3, 2]]);
+    const steps = {
+      'another number of numbers': { reshape: [4, 2] },
+      'name each axis once': { transpose: [0, 0] },
+      'within the axis': { slice: { axis: 0, start: 2, size: 2 } },
+      'a step must be': {} as never,
+    };
+    for (const [rule, step] of Object.entries(steps)) {
+      const table = { variables: { a: { tensor: 't.a', steps: [step] } } };
+      await expect(loadWeights(own, checkpoint, table)).rejects.toThrow(rule);
+    }
+  });
+
+  it('takes names behind a prefix, and leaves other tensors alone', async () => {
+    const own = model();
+    const checkpoint = await open(['module.t.a', [2, 3]], ['module.t.b', [2]], ['epoch', [1]]);
+    const report = await loadWeights(own, checkpoint, { variables: names('a', 'b') }, { prefix: 'module.' });
+    expect(report).toMatchObject({ used: ['module.t.a', 'module.t.b'], unused: [] });
+  });
+
+  it('takes a tied tensor that is there twice, if both hold the same', async () => {
+    const table = { variables: names('b'), tied: { head: 't.b' } };
+    const own = { variables: [variable('b', [2])] };
+    await loadWeights(own, await open(['t.b', [2]], ['head', [2]]), table);
+    await loadWeights(own, await open(['t.b', [2]]), table);
+    const other = safetensorsOf({ 't.b': counted([2], 1), head: counted([2], 5) });
+    await expect(loadWeights(own, await readSafetensors(other), table)).rejects.toThrow(/same numbers/);
+  });
+
+  it('ignores by patterns that match whole names', async () => {
+    const own = { variables: [variable('b', [2])] };
+    const checkpoint = await open(['t.b', [2]], ['x.rope.inv_freq', [1]], ['x.rope.inv_freq_2', [1]]);
+    const load = (ignored: readonly string[]) =>
+      loadWeights(own, checkpoint, { variables: names('b'), ignored });
+    await expect(load(['*.inv_freq'])).rejects.toThrow(/unused +\[x\.rope\.inv_freq_2\]/);
+    await expect(load(['x.*rope*rope*'])).rejects.toThrow(/unused/);
+    await expect(load(['x.*.inv_freq*'])).resolves.toMatchObject({ unused: [] });
+  });
+
+  it('refuses names that are there twice, and unknown options', async () => {
+    const twice = { variables: [variable('b', [2]), variable('b', [2])] };
+    const checkpoint = await open(['b', [2]]);
+    await expect(loadWeights(twice, checkpoint)).rejects.toThrow(/name of its own/);
+    const own = { variables: [variable('b', [2])] };
+    await expect(loadWeights(own, checkpoint, undefined, { stirct: true } as never)).rejects.toThrow(
+      ConfigError,
+    );
   });
 });

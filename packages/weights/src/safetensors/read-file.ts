@@ -19,14 +19,14 @@ type Place = Omit<StoredTensor, 'start'> & { readonly offsets: readonly [number,
 export async function readSafetensorsFile(file: FileLike): Promise<Checkpoint> {
   const source = await openSource(where, file);
   if (source.size < 8) throw new FileError(where, 'a file must have 8 bytes at least', { size: source.size });
-  const length = new DataView((await source.read(0, 8)).buffer).getBigUint64(0, true);
+  const length = new DataView((await source.readBytes(0, 8)).buffer).getBigUint64(0, true);
   if (length > longestHeader || Number(length) > source.size - 8)
     throw new FileError(where, 'the header must lie within the file, and have at most 100 MB', {
       header: length,
       'file size': source.size,
     });
   const start = 8 + Number(length);
-  const header = parseHeader(await source.read(8, Number(length)));
+  const header = parseHeader(await source.readBytes(8, Number(length)));
   const { __metadata__: metadata, ...entries } = header;
   const places = Object.entries(entries).map(([name, entry]) => [name, placeOf(name, entry)] as const);
   checkCover(places, source.size - start);

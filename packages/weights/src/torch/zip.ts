@@ -43,7 +43,7 @@ export async function readDirectory(source: ByteSource): Promise<ReadonlyMap<str
       bytes: length,
       start,
     });
-  const bytes = await source.read(start, length);
+  const bytes = await source.readBytes(start, length);
   const entries = new Map<string, ZipEntry>();
   let at = 0;
   for (let n = 0; n < count; n++) {
@@ -61,16 +61,16 @@ export async function readEntryBytes(
   { start, byteLength }: ZipEntry,
   [from, length]: readonly [number, number] = [0, byteLength],
 ): Promise<Uint8Array> {
-  const header = viewOf(await source.read(start, localLength));
+  const header = viewOf(await source.readBytes(start, localLength));
   if (header.getUint32(0, true) !== 0x04034b50) throw fail('an entry must begin with its header', { start });
   const data = start + localLength + header.getUint16(26, true) + header.getUint16(28, true);
-  return source.read(data + from, length);
+  return source.readBytes(data + from, length);
 }
 
 async function findDirectory(source: ByteSource): Promise<Directory> {
   const length = Math.min(source.size, endLength + longestComment);
   const from = source.size - length;
-  const tail = viewOf(await source.read(from, length));
+  const tail = viewOf(await source.readBytes(from, length));
   let at = length - endLength;
   while (at >= 0 && !isEnd(tail, at)) at--;
   if (at < 0) {
@@ -95,9 +95,9 @@ function isEnd(tail: DataView, at: number): boolean {
 }
 
 async function findDirectory64(source: ByteSource, end: number): Promise<Directory> {
-  const locator = viewOf(await source.read(Math.max(0, end - locatorLength), locatorLength));
+  const locator = viewOf(await source.readBytes(Math.max(0, end - locatorLength), locatorLength));
   if (locator.getUint32(0, true) !== 0x07064b50) throw fail('a zip64 file must have a locator', { end });
-  const record = viewOf(await source.read(wide(locator, 8), end64Length));
+  const record = viewOf(await source.readBytes(wide(locator, 8), end64Length));
   if (record.getUint32(0, true) !== 0x06064b50) throw fail('a zip64 file must have an end record', { end });
   return { count: wide(record, 32), length: wide(record, 40), start: wide(record, 48) };
 }
