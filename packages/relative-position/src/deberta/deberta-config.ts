@@ -1,6 +1,6 @@
 // What describes DeBERTa's positions.
 import { ConfigError } from '@polyhead/core';
-import { checkOneOf, checkSizes, normalizeOptions } from '@polyhead/core/layer';
+import { checkNumber, checkOneOf, checkSizes, normalizeOptions } from '@polyhead/core/layer';
 import { checkFlags, checkMaxDistance, checkSeed } from '../check-options';
 
 /** A product of content with positions: q · position, or position · k. */
@@ -21,12 +21,14 @@ export interface DebertaDistances {
 export interface DebertaEmbeddingsConfig extends DebertaDistances {
   /** E, the width of an embedding. */
   readonly embedDim: number;
+  /** Embeddings are normalized by a layer norm with this ε before they are projected: `norm_rel_ebd`. Default: they are not. */
+  readonly normEpsilon?: number | undefined;
   /** Same config, same start. */
   readonly seed?: number | undefined;
 }
 
 /** Disentangled attention: embeddings of distances, and how they are projected to heads. */
-export interface DebertaConfig extends DebertaEmbeddingsConfig {
+export interface DebertaConfig extends Omit<DebertaEmbeddingsConfig, 'normEpsilon'> {
   /** Hq, the number of query heads. */
   readonly numHeads: number;
   /** D, the size of a head. Default: E / Hq. */
@@ -56,8 +58,11 @@ export function checkEmbeddingsConfig(
   where: string,
   options: DebertaEmbeddingsConfig,
 ): DebertaEmbeddingsConfig {
-  const config = normalizeOptions(where, 'config', options, embeddingOptions) as DebertaEmbeddingsConfig;
+  const known = [...embeddingOptions, 'normEpsilon'] as const;
+  const config = normalizeOptions(where, 'config', options, known) as DebertaEmbeddingsConfig;
   checkDistances(where, config);
+  const { normEpsilon = 0 } = config;
+  checkNumber(where, 'normEpsilon', normEpsilon, [(epsilon) => epsilon >= 0, 'a number of at least 0']);
   return config;
 }
 
@@ -80,7 +85,7 @@ export function checkDeberta(where: string, options: DebertaConfig): DebertaConf
   return config;
 }
 
-function checkDistances(where: string, config: DebertaEmbeddingsConfig): void {
+function checkDistances(where: string, config: Omit<DebertaEmbeddingsConfig, 'normEpsilon'>): void {
   const { embedDim, maxDistance = 512, buckets, seed } = config;
   checkSizes(where, { embedDim, maxDistance, ...(buckets !== undefined && { buckets }) });
   checkMaxDistance(where, maxDistance);

@@ -175,10 +175,30 @@ describe('deberta', () => {
     const other = deberta({ ...config, seed: 3 }, { embeddings });
     embeddings.dispose();
     expect(() => other.tables!(tf.zeros([1, 2, 1, 2]), [0, 1])).toThrow(
-      /deberta: parts.embeddings must not be disposed/,
+      /debertaEmbeddings must not be disposed/,
     );
     other.dispose();
     layer.dispose();
+  });
+
+  it('normalizes embeddings that are shared, and trains the norm', () => {
+    const sizes = { embedDim: 4, maxDistance: 3 };
+    const embeddings = debertaEmbeddings({ ...sizes, normEpsilon: 1e-7, seed: 1 });
+    expect(embeddings.variables.map(({ name }) => name)).toEqual(['embeddings', 'gain', 'offset']);
+    const rows = numbersOf(embeddings.vectors()); // [6, 4]
+    for (let row = 0; row < 6; row++) {
+      const numbers = rows.slice(4 * row, 4 * row + 4);
+      const mean = numbers.reduce((sum, x) => sum + x, 0) / 4;
+      expect(mean).toBeCloseTo(0, 5);
+      expect(numbers.reduce((sum, x) => sum + (x - mean) ** 2, 0) / 4).toBeCloseTo(1, 4);
+    }
+    const position = deberta({ ...sizes, numHeads: 2, seed: 2 }, { embeddings });
+    const layer = new MultiHeadAttention({ embedDim: 4, numHeads: 2, seed: 1 }, { position });
+    const query = tf.randomNormal<tf.Rank.R3>([1, 5, 4], 0, 1, 'float32', 2);
+    const trained = embeddings.variables.map(({ variable }) => variable);
+    const { grads } = tf.variableGrads(() => tf.sum(tf.square(layer.apply({ query }).output)), trained);
+    for (const { name } of trained) expect(numbersOf(tf.sum(tf.abs(grads[name]!)))[0]).toBeGreaterThan(1e-4);
+    for (const part of [layer, position, embeddings]) part.dispose();
   });
 
   it('trains the projections of the layer where it shares them', () => {

@@ -6,7 +6,7 @@ import { project, withKind } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { type PositionParts, type TrainedPosition, trainedPosition } from '../position-method';
 import { bothTerms, checkDeberta, type DebertaConfig, spanOf } from './deberta-config';
-import { checkEmbeddings, type DebertaEmbeddings, variableOf } from './deberta-embeddings';
+import { checkEmbeddings, type DebertaEmbeddings } from './deberta-embeddings';
 import { distanceRows } from './distance-rows';
 
 /** Objects that the method works with; never part of its config. */
@@ -48,10 +48,7 @@ export const deberta = /* @__PURE__ */ withKind(
       return {
         scale: 1 / Math.sqrt(headDim * (1 + terms.length)),
         tables(_query, distances, layer) {
-          const vectors = tf.expandDims<tf.Tensor3D>(
-            shared ? variableOf(where, shared) : own.get('embeddings'),
-            0,
-          );
+          const vectors = tf.expandDims<tf.Tensor3D>(shared ? shared.vectors() : own.get('embeddings'), 0);
           const index = indexOf(distances);
           const projected = (name: 'query' | 'key') => {
             const { weight } = weightsOf(layer);

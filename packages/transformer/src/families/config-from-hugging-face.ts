@@ -1,10 +1,15 @@
 // From a `config.json` of Hugging Face to a model of ours.
 import { ConfigError } from '@polyhead/core';
+import { bart } from './bart';
+import { bert } from './bert';
+import { deberta } from './deberta';
+import { gptNeox } from './gpt-neox';
 import { gpt2 } from './gpt2';
 import { HuggingFaceConfig } from './hugging-face-config';
 import { llama } from './llama';
 import { llamaTypes } from './llama-layers';
 import type { ModelDescription } from './model-description';
+import { t5 } from './t5';
 
 const where = 'configFromHuggingFace';
 
@@ -12,6 +17,15 @@ const where = 'configFromHuggingFace';
 const families: Readonly<Record<string, (config: HuggingFaceConfig) => ModelDescription>> = {
   ...Object.fromEntries(llamaTypes.map((type) => [type, (config: HuggingFaceConfig) => llama(type, config)])),
   gpt2,
+  gpt_neox: gptNeox,
+  bert: (config) => bert('bert', config),
+  roberta: (config) => bert('roberta', config),
+  'xlm-roberta': (config) => bert('roberta', config),
+  'deberta-v2': deberta,
+  t5,
+  mt5: t5,
+  bart: (config) => bart('bart', config),
+  marian: (config) => bart('marian', config),
 };
 
 /**

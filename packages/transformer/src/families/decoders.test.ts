@@ -9,7 +9,7 @@ import { type ExpectedDecoder, largestError, tinyModel } from '../fixtures/tiny-
 import type { CausalCall, Decoder, LayerCaches } from '../index';
 
 const tolerance = 2e-5;
-const names = ['llama', 'llama31-tied', 'mistral-window', 'qwen2', 'qwen3', 'gemma2', 'gpt2'];
+const names = ['llama', 'llama31-tied', 'mistral-window', 'qwen2', 'qwen3', 'gemma2', 'gpt2', 'gpt-neox'];
 const kernels: Readonly<Record<string, () => AttentionKernel>> = { composed, flash };
 
 const tensorOf = (ids: number[][]) => tf.tensor2d(ids, undefined, 'int32');

@@ -7,7 +7,7 @@ import type { Json } from './model-description';
 const neutral = new Set(
   `architectures auto_map bad_words_ids begin_suppress_tokens bos_token_id cache_implementation chunk_size_feed_forward
   classif_dropout classifier_dropout cross_attention_hidden_size directionality diversity_penalty do_sample
-  dropout_rate dtype early_stopping encoder_no_repeat_ngram_size eos_token_id exponential_decay_length_penalty finetuning_task
+  dtype early_stopping encoder_no_repeat_ngram_size eos_token_id exponential_decay_length_penalty finetuning_task
   force_bos_token_to_be_generated forced_bos_token_id forced_eos_token_id gradient_checkpointing id2label init_std
   initializer_factor initializer_range is_llama_config keys_to_ignore_at_inference label2id language length_penalty
   mask_token_id max_length min_length model_type name_or_path no_repeat_ngram_size num_beam_groups num_beams num_labels
@@ -95,7 +95,11 @@ export class HuggingFaceConfig {
 
   /** The activation that a key names. */
   activation(key: string, byDefault?: string): Activation {
-    const name = this.text(key, byDefault);
+    return this.activationNamed(key, this.text(key, byDefault));
+  }
+
+  /** The activation of a name that came from a key. */
+  activationNamed(key: string, name: string): Activation {
     const activation = Object.hasOwn(activationNames, name) ? activationNames[name] : undefined;
     if (activation) return activation;
     throw new ConfigError(this.where, `${key} must be one of ${Object.keys(activationNames).join(', ')}`, {
