@@ -4,6 +4,7 @@ export type { ByteSource, FileLike, OpenFile } from './files/byte-source';
 export { fromUrl } from './files/from-url';
 export type { GgufValue } from './gguf/metadata';
 export { readGguf } from './gguf/read-gguf';
+export { type TokenizerFiles, tokenizerFromGguf } from './gguf/tokenizer';
 export { type LoadOptions, type LoadReport, loadWeights } from './load/load-weights';
 export type { NamedVariables } from './load/named-variables';
 export { readSafetensors } from './safetensors/read-safetensors';
