@@ -16,10 +16,13 @@ export interface AdamWOptions {
   readonly weightDecay?: number | ((name: string, shape: readonly number[]) => number) | undefined;
 }
 
-/** An optimizer of variables, with a state that can be saved by their names. */
+/** An optimizer of variables, whose state are variables with their names. */
 export interface Optimizer {
-  /** Steps done. */
-  readonly step: number;
+  /**
+   * Its state: "adamW/step", and two moments of each variable, such as "adamW/moment1/block0/norm/gain". Saved and loaded with
+   * those of the model, training goes on as if it had not stopped.
+   */
+  readonly variables: readonly NamedVariable[];
   /**
    * Changes the variables that have a gradient.
    *
@@ -27,15 +30,7 @@ export interface Optimizer {
    * @throws ShapeError for names that are not known, and gradients of other shapes; then nothing has changed
    */
   update(gradients: Gradients, learningRate: number): void;
-  /** Copies of the moments, as "moment1/block0/attention/query/kernel", and of the `step`: the caller disposes them. */
-  getState(): Record<string, tf.Tensor>;
-  /**
-   * Goes on where another stopped.
-   *
-   * @throws ShapeError for what is missing, unknown or misshapen; then nothing has changed
-   */
-  setState(state: { readonly [name: string]: tf.Tensor }): Promise<void>;
-  /** Its moments only, not the variables. */
+  /** Its own state only, not the variables of the model. */
   dispose(): void;
 }
 
@@ -47,8 +42,10 @@ export function decayMatrices(rate: number): (name: string, shape: readonly numb
 interface Slot {
   readonly variable: tf.Variable;
   readonly decay: number;
-  /** Running mean of the gradient, and of its square. */
-  readonly moments: readonly [tf.Variable, tf.Variable];
+  /** Running mean of the gradient. */
+  readonly moment1: tf.Variable;
+  /** Running mean of its square. */
+  readonly moment2: tf.Variable;
 }
 
 /**
@@ -70,86 +67,58 @@ export function adamW(variables: readonly NamedVariable[], options: AdamWOptions
       .filter(({ variable }) => variable.trainable)
       .map(({ name, variable }) => [name, slotOf(variable, decayOf(name, variable.shape))] as const),
   );
-  let step = 0;
+  const step = tf.tidy(() => tf.variable(tf.zeros([1]), false));
+  const own = [
+    { name: 'adamW/step', variable: step },
+    ...[...slots].flatMap(([name, { moment1, moment2 }]) => [
+      { name: `adamW/moment1/${name}`, variable: moment1 },
+      { name: `adamW/moment2/${name}`, variable: moment2 },
+    ]),
+  ];
   return {
-    get step() {
-      return step;
-    },
+    variables: own,
     update(gradients, learningRate) {
       checkGradients(slots, gradients);
       checkNumber('adamW.update', 'learningRate', learningRate, [(rate) => rate >= 0, 'at least 0']);
-      step += 1;
-      const corrections = [1 - beta1 ** step, 1 - beta2 ** step] as const;
-      for (const [name, gradient] of Object.entries(gradients)) {
-        tf.tidy(() => {
-          const { variable, decay, moments } = slots.get(name)!;
-          const [m, v] = moments;
-          m.assign(tf.add(tf.mul(m, beta1), tf.mul(gradient, 1 - beta1)));
-          v.assign(tf.add(tf.mul(v, beta2), tf.mul(tf.square(gradient), 1 - beta2)));
-          const root = tf.add(tf.sqrt(tf.div(v, corrections[1])), epsilon);
-          const change = tf.mul(tf.div(m, root), learningRate / corrections[0]);
-          variable.assign(tf.sub(tf.mul(variable, 1 - learningRate * decay), change));
-        });
-      }
-    },
-    getState: () => ({
-      ...Object.fromEntries(momentsOf(slots).map(([name, moment]) => [name, tf.clone(moment)])),
-      step: tf.tensor1d([step]),
-    }),
-    async setState(state) {
-      step = await readState(slots, state);
+      tf.tidy(() => {
+        step.assign(tf.add(step, 1));
+        // 1 - beta^step, without the digits that the difference would lose.
+        const corrections = [beta1, beta2].map((beta) => tf.neg(tf.expm1(tf.mul(step, Math.log(beta)))));
+        for (const [name, gradient] of Object.entries(gradients)) {
+          const { variable, decay, moment1, moment2 } = slots.get(name)!;
+          const mean = tf.add(tf.mul(moment1, beta1), tf.mul(gradient, 1 - beta1));
+          const square = tf.add(tf.mul(moment2, beta2), tf.mul(tf.square(gradient), 1 - beta2));
+          const root = tf.add(tf.sqrt(tf.div(square, corrections[1]!)), epsilon);
+          const change = tf.div(tf.div(mean, corrections[0]!), root);
+          moment1.assign(mean);
+          moment2.assign(square);
+          variable.assign(tf.sub(tf.mul(variable, 1 - learningRate * decay), tf.mul(change, learningRate)));
+        }
+      });
     },
     dispose() {
-      for (const [, moment] of momentsOf(slots)) moment.dispose();
+      for (const { variable } of own) variable.dispose();
     },
   };
 }
 
 function slotOf(variable: tf.Variable, decay: number): Slot {
   const zeros = () => tf.tidy(() => tf.variable(tf.zeros(variable.shape), false));
-  return { variable, decay, moments: [zeros(), zeros()] };
-}
-
-function momentsOf(slots: ReadonlyMap<string, Slot>): readonly (readonly [string, tf.Variable])[] {
-  return [...slots].flatMap(([name, { moments }]) =>
-    moments.map((moment, n) => [`moment${n + 1}/${name}`, moment] as const),
-  );
-}
-
-async function readState(
-  slots: ReadonlyMap<string, Slot>,
-  state: Readonly<Record<string, tf.Tensor>>,
-): Promise<number> {
-  const { step: count, ...given } = state;
-  const moments = new Map(momentsOf(slots));
-  const missing = [...moments.keys(), 'step'].filter((name) => !(name in state));
-  const unknown = Object.keys(given).filter((name) => !moments.has(name));
-  if (missing.length + unknown.length > 0)
-    throw new ShapeError('adamW.setState', 'the state must have the names of the variables', {
-      missing,
-      unknown,
-    });
-  for (const [name, moment] of moments) checkShape('adamW.setState', name, [given[name]!, moment]);
-  const [step] = await count!.data();
-  for (const [name, moment] of moments) moment.assign(given[name]!);
-  return step!;
+  return { variable, decay, moment1: zeros(), moment2: zeros() };
 }
 
 function checkGradients(slots: ReadonlyMap<string, Slot>, gradients: Gradients): void {
   const unknown = Object.keys(gradients).filter((name) => !slots.has(name));
   if (unknown.length > 0)
     throw new ShapeError('adamW.update', 'gradients must have names of trainable variables', { unknown });
-  for (const [name, gradient] of Object.entries(gradients))
-    checkShape('adamW.update', name, [gradient, slots.get(name)!.variable]);
-}
-
-function checkShape(
-  where: string,
-  name: string,
-  [tensor, variable]: readonly [tf.Tensor, tf.Variable],
-): void {
-  if (`${tensor.shape}` === `${variable.shape}`) return;
-  throw new ShapeError(where, `${name} must have the shape of its variable`, { came: tensor, variable });
+  for (const [name, gradient] of Object.entries(gradients)) {
+    const { variable } = slots.get(name)!;
+    if (`${gradient.shape}` === `${variable.shape}`) continue;
+    throw new ShapeError('adamW.update', `${name} must have the shape of its variable`, {
+      gradient,
+      variable,
+    });
+  }
 }
 
 function checkOptions(options: AdamWOptions): AdamWOptions {
@@ -157,7 +126,7 @@ function checkOptions(options: AdamWOptions): AdamWOptions {
   const given = normalizeOptions<AdamWOptions>('adamW', 'options', options, known);
   const { beta1 = 0, beta2 = 0, epsilon = 1, weightDecay = 0 } = given;
   for (const [name, beta] of Object.entries({ beta1, beta2 }))
-    checkNumber('adamW', name, beta, [(b) => b >= 0 && b < 1, 'at least 0 and below 1']);
+    checkNumber('adamW', name, beta, [(b) => b > 0 && b < 1, 'above 0 and below 1']);
   checkNumber('adamW', 'epsilon', epsilon, [(e) => e > 0, 'above 0']);
   if (typeof weightDecay === 'function') return given;
   if (typeof weightDecay === 'number' && weightDecay >= 0 && Number.isFinite(weightDecay)) return given;
