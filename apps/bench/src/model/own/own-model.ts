@@ -1,0 +1,51 @@
+// A small decoder of our own: bytes of text, trained on Moby Dick by `npx pnpm model:train`.
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { fromConfig } from '@polyhead/core';
+import { GroupedQueryAttention } from '@polyhead/grouped-query';
+import { rotary } from '@polyhead/relative-position';
+import { Decoder, type TextTokenizer } from '@polyhead/transformer';
+import { loadWeights, readSafetensors } from '@polyhead/weights';
+
+/** The file that training writes, and that the repository holds. */
+export const ownModelFile = fileURLToPath(new URL('../../../model/moby-dick.safetensors', import.meta.url));
+
+const [embedDim, numLayers, numHeads, headDim] = [128, 4, 4, 32];
+
+/** Tokens are bytes of UTF-8. */
+export const byteTokenizer: TextTokenizer = {
+  encode: (text) => [...new TextEncoder().encode(text)],
+  decode: (tokens) => new TextDecoder().decode(Uint8Array.from(tokens)),
+};
+
+/** 0.7 million parameters, in Llama's form. */
+export function createOwnModel(): Decoder {
+  const position = rotary({ headDim });
+  return new Decoder(
+    {
+      vocabularySize: 256,
+      embedDim,
+      numLayers,
+      norm: { kind: 'rms' },
+      feedForward: { hiddenDim: 320, activation: 'silu', gated: true, useBias: false },
+      head: 'tied',
+      seed: 1851,
+    },
+    {
+      attention: ({ name, ...parts }) =>
+        new GroupedQueryAttention(
+          { embedDim, numHeads, numKeyValueHeads: 2, headDim, useBias: false },
+          { ...parts, name, position },
+        ),
+    },
+  );
+}
+
+/** The trained model, out of the repository's file alone. */
+export async function loadOwnModel(file: string = ownModelFile): Promise<Decoder> {
+  const checkpoint = await readSafetensors(new Uint8Array(await readFile(file)));
+  const config: unknown = JSON.parse(String(checkpoint.metadata.get('config')));
+  const model = fromConfig<Decoder>(config as object, [Decoder, GroupedQueryAttention, rotary]);
+  await loadWeights(model, checkpoint);
+  return model;
+}
