@@ -19,9 +19,9 @@ import { createOwnModel, ownModelFile } from './own-model';
 
 type Rows = readonly (readonly number[])[];
 
-const [batch, length] = [16, 128];
+const [batch, length] = [8, 128];
 const heldOutChapters = 5;
-const defaultSteps = 2500;
+const defaultSteps = 1800;
 
 /** Random windows of a text, of one token more than the model sees; the same ones at every run. */
 function windowsOf(text: Uint8Array, seed: number): () => Rows {
@@ -55,13 +55,13 @@ async function numberOf(compute: () => tf.Scalar): Promise<number> {
 async function heldOutLoss(model: Decoder, text: Uint8Array): Promise<number> {
   const next = windowsOf(text, 7);
   const losses: number[] = [];
-  for (let n = 0; n < 8; n++) losses.push(await numberOf(() => lossOf(model, next())));
+  for (let n = 0; n < 16; n++) losses.push(await numberOf(() => lossOf(model, next())));
   return losses.reduce((sum, loss) => sum + loss, 0) / losses.length;
 }
 
 async function fit(model: Decoder, text: Uint8Array, steps: number): Promise<void> {
   const optimizer = adamW(model.variables, { beta2: 0.98, weightDecay: decayMatrices(0.05) });
-  const rate = warmupCosine({ peak: 4e-3, warmupSteps: Math.min(100, steps - 1), steps, end: 1e-4 });
+  const rate = warmupCosine({ peak: 3e-3, warmupSteps: Math.min(100, steps - 1), steps, end: 1e-4 });
   const next = windowsOf(text, 1851);
   const start = performance.now();
   for (let step = 1; step <= steps; step++) {
