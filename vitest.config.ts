@@ -27,7 +27,12 @@ export default defineConfig({
           extends: true as const,
           test: {
             name: backend,
-            include: ['{packages,apps,templates}/*/src/**/*.test.ts', 'docs/*.test.ts'],
+            // Applications choose their backends: their tests run once.
+            include: [
+              '{packages,templates}/*/src/**/*.test.ts',
+              'docs/*.test.ts',
+              ...(backend === 'wasm' ? ['apps/*/src/**/*.test.ts'] : []),
+            ],
             setupFiles: [here('./vitest.setup.ts')],
             env: { POLYHEAD_BACKEND: backend },
           },

@@ -25,7 +25,8 @@ export function describeVariant(
   name: string,
   { options = commonOptions, knownGaps, ...variant }: VariantSuite,
 ): void {
-  describeChecks(name, variantChecks({ ...variant, options }), knownGaps);
+  // Layers run by the same operations.
+  describeChecks(name, variantChecks({ ...variant, options }), knownGaps, 3);
 }
 
 /** All checks of a variant. */

@@ -9,7 +9,7 @@ import type { RowCache } from './row-cache';
 
 const shape = { batch: 2, heads: 2, keySize: 3, valueSize: 2 };
 const capacity = 7;
-const often = process.env.POLYHEAD_BACKEND?.startsWith('web') ? 10 : 2_000; // a device is waited for at each action
+const often = process.env.POLYHEAD_BACKEND?.startsWith('web') ? 6 : 600; // a device is waited for at each action
 const runs = process.env.POLYHEAD_LONG ? 50_000 : often;
 
 interface Token {

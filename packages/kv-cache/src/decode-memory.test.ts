@@ -25,8 +25,8 @@ function decode(attention: MultiHeadAttention, cache: RowCache, steps: number): 
   query.dispose();
 }
 
-describe('1,000 decode steps', () => {
-  const steps = 1_000;
+describe('many decode steps', () => {
+  const steps = process.env.POLYHEAD_BACKEND === 'wasm' ? 1_000 : 200; // only a heap fills up unseen
   const warmUp = 50;
 
   it.each(caches)('of a %s leave no tensor, no byte and no heap but the rows', (_, create) => {

@@ -5,6 +5,7 @@ import {
   type AttentionKernel,
   causal,
   composed,
+  type KeyValueCache,
   type LayerCall,
   type LayerInputs,
   type LayerParts,
@@ -167,6 +168,45 @@ const faults: readonly (readonly [fault: string, create: Create, check: RegExp])
     }),
     /^refuses a query without a batch axis/,
   ],
+  [
+    'forgets its name',
+    (config, { name: _, ...parts } = {}) => new MultiHeadAttention(config, parts),
+    /^names its variables by parts.name/,
+  ],
+  [
+    'forgets in JSON the seed that it drew',
+    (config, parts) => {
+      const layer = new MultiHeadAttention(config, parts);
+      const toJSON = () => ({ ...layer.toJSON(), config });
+      return replacing(layer, { constructor: MultiHeadAttention, toJSON } as Partial<Attention>);
+    },
+    /^is made again by its JSON/,
+  ],
+  [
+    'tells a cache nothing of itself',
+    applying((layer, inputs, { cache, ...call }) => {
+      const stage: KeyValueCache['stage'] = ({ layer: _, ...rows }) => cache!.stage(rows);
+      const nameless = cache && { ...asTold(cache), stage };
+      return layer.apply(inputs, { ...call, cache: nameless });
+    }),
+    /^tells a cache who calls/,
+  ],
+  [
+    'drops its position method where it does not fit',
+    (config, parts) => {
+      const layer = new MultiHeadAttention(config, parts);
+      const plain = new MultiHeadAttention(config);
+      const apply: Attention['apply'] = (inputs, call) =>
+        inputs.key ? plain.apply(inputs, call) : layer.apply(inputs, call);
+      return replacing(layer, { apply });
+    },
+    /^refuses keys of other tokens/,
+  ],
+  [
+    'drops positions',
+    applying((layer, inputs, { positions: _, ...call }) => layer.apply(inputs, call)),
+    /^refuses positions/,
+  ],
 ];
 
 describe('the suite notices a layer that', () => {
@@ -192,6 +232,11 @@ async function isNoticed(create: Create, sentence: RegExp): Promise<boolean> {
     }
   }
   return false;
+}
+
+/** The state of a cache, as it is now. */
+function asTold({ lengths, nextOrder, nextPosition, shape, sealed, byteSize }: KeyValueCache) {
+  return { lengths, nextOrder, nextPosition, shape, sealed, byteSize } as KeyValueCache;
 }
 
 function scaled(result: LayerResult, factor: number): LayerResult {

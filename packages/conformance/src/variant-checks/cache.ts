@@ -17,6 +17,7 @@ export function cacheChecks(variant: Variant): readonly Check[] {
       run: () => checkDecoding(variant),
     },
     { name: 'leaves a cache as it was where a call fails', run: () => checkFailure(variant) },
+    { name: 'tells a cache who calls: itself, by its name', run: () => checkCaller(variant) },
   ];
 }
 
@@ -69,6 +70,32 @@ function checkFailure(variant: Variant): void {
     throw new Error(`the call failed, but the cache has ${cache.lengths} rows`);
   cache.dispose();
   layer.dispose();
+}
+
+/** By it a cache refuses the rows of another layer. */
+function checkCaller(variant: Variant): void {
+  const layers = [variant.create(config, { name: 'one' }), variant.create(config, { name: 'other' })];
+  const testCase = layerCase(rowFor(variant, { name: '', config, B: 2, Sq: 3 }));
+  const { query } = testCase.inputs();
+  const callers = layers.map((layer) => {
+    const cache = cacheFor(variant, layer, 2);
+    const seen: ({ readonly name: string } | undefined)[] = [];
+    const stage: KeyValueCache['stage'] = (rows) => {
+      seen.push(rows.layer);
+      return cache.stage(rows);
+    };
+    const noting = new Proxy(cache, {
+      get: (target, name) => (name === 'stage' ? stage : Reflect.get(target, name, target)),
+    });
+    for (let n = 0; n < 2; n++) layer.apply({ query }, { cache: noting });
+    cache.dispose();
+    const [first, second] = seen;
+    if (!first || first !== second) throw new Error('a layer must name itself, the same at each call');
+    return first;
+  });
+  const names = callers.map(({ name }) => name);
+  if (names.join() !== 'one,other') throw new Error(`the callers are ${names}`);
+  for (const layer of layers) layer.dispose();
 }
 
 async function checkDecoding(variant: Variant): Promise<void> {

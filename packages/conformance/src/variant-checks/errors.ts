@@ -1,5 +1,12 @@
 // Checks that wrong inputs and configs are refused by typed errors that name the argument and show what came.
-import { dense, isAttentionError, type LayerCall, type LayerInputs, validLengths } from '@polyhead/core';
+import {
+  dense,
+  isAttentionError,
+  type LayerCall,
+  type LayerInputs,
+  type PositionMethod,
+  validLengths,
+} from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import { type Check, thrownBy } from '../check';
 import type { LayerConfig } from '../layer-case';
@@ -150,6 +157,15 @@ const wrongConfigs: {
   'a seed between whole numbers': { config: { ...config, seed: 0.5 }, says: ['seed', '0.5'] },
 };
 
+/** Stands for one that has no meaning in cross-attention, as T5's is. */
+const ofOwnTokens: PositionMethod = {
+  config: {},
+  variables: [],
+  selfOnly: true,
+  rotate: (heads) => heads,
+  dispose: () => {},
+};
+
 export function errorChecks(variant: Variant): readonly Check[] {
   const configs = Object.entries(wrongConfigs).filter(([, { config: wrong }]) => supports(variant, wrong));
   const calls = Object.entries(wrongCalls).filter(([, { needs = [] }]) =>
@@ -160,6 +176,20 @@ export function errorChecks(variant: Variant): readonly Check[] {
       name: `refuses ${fault} by name, and changes nothing`,
       run: () => checkWrongCall(variant, fault),
     })),
+    ...(variant.position
+      ? [] // it has its own
+      : [
+          { name: 'refuses positions where it has no method for them', run: () => checkPositions(variant) },
+          { name: 'refuses what is no position method', run: () => checkNoMethod(variant) },
+        ]),
+    ...(variant.position || !takesInput(variant, 'key')
+      ? []
+      : [
+          {
+            name: 'refuses keys of other tokens where its position method has no meaning for them',
+            run: () => checkCrossPosition(variant),
+          },
+        ]),
     ...configs.map(([fault, { config: wrong, says }]) => ({
       name: `refuses a config with ${fault}`,
       async run() {
@@ -186,6 +216,32 @@ async function checkWrongCall(variant: Variant, fault: string): Promise<void> {
   expectSameMemory(before);
   const inGradient = await thrownBy(() => tf.variableGrads(() => tf.sum(apply().output)));
   expectRefusal(`${fault}, in a gradient`, inGradient, expected);
+  expectSameMemory(before);
+  layer.dispose();
+}
+
+async function checkPositions(variant: Variant): Promise<void> {
+  const layer = variant.create(config);
+  const call = { positions: [{ start: [0] }] };
+  const error = await thrownBy(() => layer.apply({ query: zeros([2, 4, 6]) }, call));
+  expectRefusal('positions', error, { kind: 'ConfigError', says: ['positions', 'position method'] });
+  layer.dispose();
+}
+
+async function checkNoMethod(variant: Variant): Promise<void> {
+  const before = memoryNow();
+  const error = await thrownBy(() => variant.create(config, { position: {} as PositionMethod }));
+  expectRefusal('position', error, { kind: 'ConfigError', says: ['position', 'PositionMethod'] });
+  expectSameMemory(before);
+}
+
+async function checkCrossPosition(variant: Variant): Promise<void> {
+  const layer = variant.create(config, { position: ofOwnTokens });
+  const [query, key] = [zeros([2, 4, 6]), zeros([2, 5, 6])];
+  const before = memoryNow();
+  const error = await thrownBy(() => layer.apply({ query, key }));
+  if (!isAttentionError(error) || error.name !== 'UnsupportedError' || !/cross: false/.test(error.message))
+    throw new Error(`${error}`);
   expectSameMemory(before);
   layer.dispose();
 }

@@ -35,6 +35,8 @@ export interface VariantTraits {
    * head's columns side by side, `output/kernel` its rows. Default: true.
    */
   readonly sumOfHeads: boolean;
+  /** It has a `toJSON`, from which `fromConfig` makes it again by its class alone. Default: true. */
+  readonly json: boolean;
   /** How many of the heads that masks, `bias` and weights have there are for each of `numHeads`. Default: 1. */
   readonly scoresPerHead: number;
 }
@@ -84,7 +86,7 @@ export function returnsOf({
 
 /** All traits of the variant. */
 export function traitsOf({ traits }: Variant): VariantTraits {
-  return { softmax: true, sumOfHeads: true, scoresPerHead: 1, ...traits };
+  return { softmax: true, sumOfHeads: true, json: true, scoresPerHead: 1, ...traits };
 }
 
 /** What the results of the variant's oracle depend on beside their key: for `remember`. */

@@ -1,5 +1,5 @@
 // Checks of a layer's variables: how they start, how they are read and set, and that a config rebuilds the layer.
-import { type Attention, isAttentionError } from '@polyhead/core';
+import { type Attention, composed, fromConfig, isAttentionError, type Kind } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import { type Check, thrownBy } from '../check';
 import { expectClose } from '../expect-close';
@@ -28,6 +28,15 @@ export function weightChecks(variant: Variant): readonly Check[] {
         disposeAll([layer, rebuilt]);
       },
     })),
+    ...(traitsOf(variant).json
+      ? [
+          {
+            name: 'is made again by its JSON, with the seed it drew, its name and its kernel',
+            run: () => checkJson(variant),
+          },
+        ]
+      : []),
+    { name: 'names its variables by parts.name, as whole names', run: () => checkNames(variant) },
     { name: 'starts the same for the same seed, and differently for others', run: () => checkSeeds(variant) },
     { name: 'gives copies of its weights, by the names of its variables', run: () => checkRead(variant) },
     {
@@ -46,6 +55,48 @@ function disposeAll(layers: readonly Attention[]): void {
 
 function startOf(layer: Attention): Promise<Float64Array[]> {
   return Promise.all(layer.variables.map(({ variable }) => read(variable)));
+}
+
+/** The layer draws its seed, and its JSON holds it. */
+async function checkJson(variant: Variant): Promise<void> {
+  const { seed: _, ...unseeded } = config;
+  const layer = variant.create(unseeded, { name: 'block0/attention', kernel: composed() });
+  const json = JSON.parse(JSON.stringify(layer));
+  const rebuilt = fromConfig<Attention>(json, [layer.constructor as unknown as Kind, composed]);
+  const [one, other] = [await startOf(layer), await startOf(rebuilt)];
+  if (one.some((numbers, n) => maxError(numbers, other[n]!) !== 0))
+    throw new Error('the layer made of JSON starts differently');
+  if (namesOf(layer).join() !== namesOf(rebuilt).join()) throw new Error(`variables ${namesOf(rebuilt)}`);
+  if (JSON.stringify(rebuilt) !== JSON.stringify(layer))
+    throw new Error(`its JSON is ${JSON.stringify(rebuilt)}`);
+  disposeAll([layer, rebuilt]);
+}
+
+const namesOf = (layer: Attention) => layer.variables.map(({ name }) => name);
+
+/** Whole names stand in files of weights and choose how a variable starts; weights are read and set by short ones. */
+async function checkNames(variant: Variant): Promise<void> {
+  const plain = variant.create(config);
+  const layers = ['block0', 'block0', 'block1'].map((block) =>
+    variant.create(config, { name: `${block}/attention` }),
+  );
+  const [first, same, next] = layers as [Attention, Attention, Attention];
+  const expected = namesOf(plain).map((name) => `block0/attention/${name}`);
+  if (namesOf(first).join() !== expected.join()) throw new Error(`variables ${namesOf(first)}`);
+  const weights = first.getWeights();
+  const short = plain.getWeights();
+  if (Object.keys(weights).join() !== Object.keys(short).join())
+    throw new Error(`getWeights gives ${Object.keys(weights)}`);
+  tf.dispose([weights, short]);
+  const [one, two, three] = await Promise.all([startOf(first), startOf(same), startOf(next)]);
+  const isRandom = (numbers: Float64Array) => numbers.some((x) => x !== numbers[0]);
+  one.forEach((numbers, n) => {
+    if (maxError(numbers, two[n]!) !== 0)
+      throw new Error(`${expected[n]} starts differently in a layer of its name`);
+    if (isRandom(numbers) && maxError(numbers, three[n]!) === 0)
+      throw new Error(`${expected[n]} starts as that of another block`);
+  });
+  disposeAll([plain, ...layers]);
 }
 
 async function checkSeeds(variant: Variant): Promise<void> {
