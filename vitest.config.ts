@@ -42,7 +42,7 @@ export default defineConfig({
         extends: true as const,
         test: {
           name: 'scripts',
-          include: ['scripts/*.test.ts', 'scripts/{backends,tensorflow}/*.test.ts'],
+          include: ['scripts/*.test.ts', 'scripts/{backends,models,tensorflow}/*.test.ts'],
         },
       },
     ],
