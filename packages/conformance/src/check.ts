@@ -30,7 +30,9 @@ export function describeChecks(
   const hash = [...name].reduce((sum, letter) => (33 * sum + letter.charCodeAt(0)) % 1_000_003, 0);
   describe(name, () => {
     checkKnownGaps(checks, knownGaps);
-    for (const { name: sentence, timeout, run } of sampled(checks, 3 * sharedBy, 3 * (hash % sharedBy))) {
+    for (const { name: sentence, timeout, run } of sampled(checks, 3 * sharedBy, {
+      further: 3 * (hash % sharedBy),
+    })) {
       const options = timeout === undefined ? {} : { timeout };
       const reason = knownGaps[sentence];
       if (reason) it.fails(`${sentence} (known gap: ${reason})`, options, run);
