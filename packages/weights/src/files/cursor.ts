@@ -10,7 +10,7 @@ export class MoreBytesNeeded extends Error {
 }
 
 // A byte order mark is a character like others: vocabularies have it as a token.
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+const decoder = /* @__PURE__ */ new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** A place in bytes that only goes forward. */
 export class Cursor {

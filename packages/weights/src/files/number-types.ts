@@ -11,27 +11,39 @@ export interface NumberType {
   decode(bytes: Uint8Array): Float32Array;
 }
 
-/** By the names that safetensors gives them. */
-export type PlainTypeName = keyof typeof plainTypes;
+/** How many bytes a number takes, and how some become float32. */
+type Plain = readonly [number, NumberType['decode']];
 
-/** The types of single numbers. float64 is rounded; a whole number that float32 does not hold is refused. */
-export const plainTypes = {
-  F64: plain(8, (bytes) => Float32Array.from(new Float64Array(...parts(bytes, 8)))),
-  F32: plain(4, (bytes) => new Float32Array(...parts(bytes, 4))),
-  F16: plain(2, float16),
-  BF16: plain(2, bfloat16),
-  I64: plain(8, (bytes) => exactly(new BigInt64Array(...parts(bytes, 8)))),
-  U64: plain(8, (bytes) => exactly(new BigUint64Array(...parts(bytes, 8)))),
-  I32: plain(4, (bytes) => exactly(new Int32Array(...parts(bytes, 4)))),
-  U32: plain(4, (bytes) => exactly(new Uint32Array(...parts(bytes, 4)))),
-  I16: plain(2, (bytes) => Float32Array.from(new Int16Array(...parts(bytes, 2)))),
-  U16: plain(2, (bytes) => Float32Array.from(new Uint16Array(...parts(bytes, 2)))),
-  I8: plain(1, (bytes) => Float32Array.from(new Int8Array(...parts(bytes, 1)))),
-  U8: plain(1, (bytes) => Float32Array.from(bytes)),
-  BOOL: plain(1, (bytes) => Float32Array.from(bytes, (byte) => (byte === 0 ? 0 : 1))),
-};
+const decoders = {
+  F64: [8, (bytes) => Float32Array.from(new Float64Array(...parts(bytes, 8)))],
+  F32: [4, (bytes) => new Float32Array(...parts(bytes, 4))],
+  F16: [2, float16],
+  BF16: [2, bfloat16],
+  I64: [8, (bytes) => exactly(new BigInt64Array(...parts(bytes, 8)))],
+  U64: [8, (bytes) => exactly(new BigUint64Array(...parts(bytes, 8)))],
+  I32: [4, (bytes) => exactly(new Int32Array(...parts(bytes, 4)))],
+  U32: [4, (bytes) => exactly(new Uint32Array(...parts(bytes, 4)))],
+  I16: [2, (bytes) => Float32Array.from(new Int16Array(...parts(bytes, 2)))],
+  U16: [2, (bytes) => Float32Array.from(new Uint16Array(...parts(bytes, 2)))],
+  I8: [1, (bytes) => Float32Array.from(new Int8Array(...parts(bytes, 1)))],
+  U8: [1, (bytes) => Float32Array.from(bytes)],
+  BOOL: [1, (bytes) => Float32Array.from(bytes, (byte) => (byte === 0 ? 0 : 1))],
+} satisfies Readonly<Record<string, Plain>>;
 
-function plain(blockBytes: number, decode: NumberType['decode']): NumberType {
+/** The types of single numbers, by the names that safetensors gives them. */
+export type PlainType = keyof typeof decoders;
+
+/** All of them. */
+export const plainTypeNames = (): readonly string[] => Object.keys(decoders);
+
+/** Whether a text is the name of one. */
+export function isPlainType(name: unknown): name is PlainType {
+  return typeof name === 'string' && Object.hasOwn(decoders, name);
+}
+
+/** Reads single numbers. float64 is rounded; a whole number that float32 does not hold is refused. */
+export function plainType(name: PlainType): NumberType {
+  const [blockBytes, decode] = decoders[name];
   return { blockSize: 1, blockBytes, decode };
 }
 

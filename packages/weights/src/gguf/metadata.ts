@@ -11,28 +11,24 @@ interface ValueType {
   readonly read: (cursor: Cursor, key: string) => GgufValue;
 }
 
+const textType = 8;
 const arrayType = 9;
 const deepestArray = 4;
 
-/** By the numbers that stand for them in files. */
-const valueTypes: ReadonlyMap<number, ValueType> = new Map([
-  [0, fixed(1, (view, at) => view.getUint8(at))],
-  [1, fixed(1, (view, at) => view.getInt8(at))],
-  [2, fixed(2, (view, at) => view.getUint16(at, true))],
-  [3, fixed(2, (view, at) => view.getInt16(at, true))],
-  [4, fixed(4, (view, at) => view.getUint32(at, true))],
-  [5, fixed(4, (view, at) => view.getInt32(at, true))],
-  [6, fixed(4, (view, at) => view.getFloat32(at, true))],
-  [7, fixed(1, (view, at) => view.getUint8(at) !== 0)],
-  [8, { bytes: 8, read: readText }],
-  [10, fixed(8, (view, at) => numberOf(view.getBigUint64(at, true)))],
-  [11, fixed(8, (view, at) => numberOf(view.getBigInt64(at, true)))],
-  [12, fixed(8, (view, at) => view.getFloat64(at, true))],
-]);
-
-function fixed(bytes: number, read: (view: DataView, at: number) => GgufValue): ValueType {
-  return { bytes, read: (cursor, key) => cursor.take(bytes, key, read) };
-}
+/** Those of fixed size, by the numbers that stand for them in files: how many bytes, and how they are read. */
+const fixedTypes: Readonly<Record<number, readonly [number, (view: DataView, at: number) => GgufValue]>> = {
+  0: [1, (view, at) => view.getUint8(at)],
+  1: [1, (view, at) => view.getInt8(at)],
+  2: [2, (view, at) => view.getUint16(at, true)],
+  3: [2, (view, at) => view.getInt16(at, true)],
+  4: [4, (view, at) => view.getUint32(at, true)],
+  5: [4, (view, at) => view.getInt32(at, true)],
+  6: [4, (view, at) => view.getFloat32(at, true)],
+  7: [1, (view, at) => view.getUint8(at) !== 0],
+  10: [8, (view, at) => numberOf(view.getBigUint64(at, true))],
+  11: [8, (view, at) => numberOf(view.getBigInt64(at, true))],
+  12: [8, (view, at) => view.getFloat64(at, true)],
+};
 
 /** The number of values, then key, type and value of each. */
 export function readMetadata(where: string, cursor: Cursor): ReadonlyMap<string, GgufValue> {
@@ -81,9 +77,11 @@ function nested(where: string, place: Place): ValueType {
 }
 
 function typeOf(where: string, id: number, { key }: Place): ValueType {
-  const type = valueTypes.get(id);
-  if (!type) throw new FileError(where, 'a value must have one of the types 0 to 12', { key, type: id });
-  return type;
+  if (id === textType) return { bytes: 8, read: readText };
+  const fixed = fixedTypes[id];
+  if (!fixed) throw new FileError(where, 'a value must have one of the types 0 to 12', { key, type: id });
+  const [bytes, read] = fixed;
+  return { bytes, read: (cursor) => cursor.take(bytes, key, read) };
 }
 
 function numberOf(value: bigint): number | bigint {

@@ -34,7 +34,7 @@ function expectNumbers(numbers: Float32Array, { numbers: first, last, sum }: Cas
 
 describe('numbers of GGUF are exactly those that gguf-py reads', () => {
   it.each(cases.filter(({ bytes }) => bytes))('$type', (found) => {
-    const { name, numberType } = tensorTypes.get(found.id)!;
+    const [name, numberType] = tensorTypes().get(found.id)!;
     expect(name).toBe(found.type);
     expectNumbers(numberType.decode(Uint8Array.from(Buffer.from(found.bytes!, 'base64'))), found);
   });

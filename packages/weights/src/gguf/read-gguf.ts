@@ -6,7 +6,7 @@ import { FileError } from '../errors';
 import { type ByteSource, type FileLike, openSource } from '../files/byte-source';
 import { Cursor, MoreBytesNeeded } from '../files/cursor';
 import { readMetadata, readText } from './metadata';
-import { tensorTypes } from './tensor-types';
+import { type TensorType, tensorTypes } from './tensor-types';
 
 const where = 'readGguf';
 const firstRead = 2 ** 20;
@@ -67,34 +67,35 @@ function parseHeader(cursor: Cursor, fileSize: number): Header {
 /** By name; `start` is still that behind the header. */
 function readInfos(cursor: Cursor, count: number): ReadonlyMap<string, StoredTensor> {
   cursor.expect(count * 24, 'the list of tensors'); // each takes that much at least
+  const types = tensorTypes();
   const infos = new Map<string, StoredTensor>();
   for (let n = 0; n < count; n++) {
     const name = readText(cursor, 'a tensor name');
     if (infos.has(name)) throw new FileError(where, 'each tensor must have a name of its own', { name });
-    infos.set(name, readInfo(cursor, name));
+    infos.set(name, readInfo(cursor, name, types));
   }
   return infos;
 }
 
-function readInfo(cursor: Cursor, name: string): StoredTensor {
+function readInfo(cursor: Cursor, name: string, types: ReadonlyMap<number, TensorType>): StoredTensor {
   const rank = cursor.uint32(`the rank of ${name}`);
   if (rank > 4) throw new FileError(where, `${name} must have at most 4 axes`, { rank });
   const shape = Array.from({ length: rank }, () => cursor.count(`the shape of ${name}`)).reverse();
   const id = cursor.uint32(`the type of ${name}`);
-  const type = tensorTypes.get(id);
-  if (!type) {
-    const known = [...tensorTypes].map(([n, { name: typeName }]) => `${typeName} (${n})`).join(', ');
+  const found = types.get(id);
+  if (!found) {
+    const known = [...types].map(([n, [typeName]]) => `${typeName} (${n})`).join(', ');
     throw new UnsupportedError(where, `${name} must have a known type`, [`type ${id} is none of ${known}`]);
   }
-  const { name: typeName, numberType } = type;
+  const [type, numberType] = found;
   const { blockSize, blockBytes } = numberType;
   if ((shape.at(-1) ?? 1) % blockSize !== 0)
     throw new FileError(where, `rows of ${name} must be whole blocks of ${blockSize}`, {
       shape,
-      type: typeName,
+      type,
     });
   const byteLength = (shape.reduce((size, n) => size * n, 1) / blockSize) * blockBytes;
-  return { shape, type: typeName, byteLength, numberType, start: cursor.count(`the place of ${name}`) };
+  return { shape, type, byteLength, numberType, start: cursor.count(`the place of ${name}`) };
 }
 
 /** @throws FileError where tensors overlap, or lie outside of the file */

@@ -9,13 +9,13 @@ import { halfToNumber, type NumberType } from '../files/number-types';
 const blockSize = 32;
 
 /** d · (q − 8): d, then 16 bytes of 4-bit numbers. */
-export const Q4_0 = nibbles({ fifthBits: false, hasOffset: false });
+export const Q4_0 = /* @__PURE__ */ nibbles({ fifthBits: false, hasOffset: false });
 /** d · q + m: d, m, then 16 bytes of 4-bit numbers. */
-export const Q4_1 = nibbles({ fifthBits: false, hasOffset: true });
+export const Q4_1 = /* @__PURE__ */ nibbles({ fifthBits: false, hasOffset: true });
 /** d · (q − 16): d, 4 bytes of fifth bits, then 16 bytes of 4-bit numbers. */
-export const Q5_0 = nibbles({ fifthBits: true, hasOffset: false });
+export const Q5_0 = /* @__PURE__ */ nibbles({ fifthBits: true, hasOffset: false });
 /** d · q + m: d, m, 4 bytes of fifth bits, then 16 bytes of 4-bit numbers. */
-export const Q5_1 = nibbles({ fifthBits: true, hasOffset: true });
+export const Q5_1 = /* @__PURE__ */ nibbles({ fifthBits: true, hasOffset: true });
 
 /** d · q: d, then 32 signed bytes. */
 export const Q8_0: NumberType = {

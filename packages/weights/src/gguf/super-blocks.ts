@@ -11,7 +11,7 @@ const blockSize = 256;
 type DecodeBlock = (bytes: Uint8Array, at: number, numbers: Float32Array, n: number) => void;
 
 /** 16 scales and minima of 4 bits; 64 bytes of 2-bit numbers; d; dmin. */
-export const Q2_K = superBlocks(84, (bytes, at, numbers, n) => {
+export const Q2_K = /* @__PURE__ */ superBlocks(84, (bytes, at, numbers, n) => {
   const [d, dmin] = [halfAt(bytes, at + 80), halfAt(bytes, at + 82)];
   for (let i = 0; i < blockSize; i++) {
     const scale = bytes[at + (i >> 4)]!;
@@ -21,7 +21,7 @@ export const Q2_K = superBlocks(84, (bytes, at, numbers, n) => {
 });
 
 /** 32 bytes of third bits; 64 bytes of 2-bit numbers; 12 bytes of 6-bit scales; d. */
-export const Q3_K = superBlocks(110, (bytes, at, numbers, n) => {
+export const Q3_K = /* @__PURE__ */ superBlocks(110, (bytes, at, numbers, n) => {
   const d = halfAt(bytes, at + 108);
   for (let i = 0; i < blockSize; i++) {
     const low = (bytes[at + 32 + byteOf2Bits(i)]! >> shiftOf2Bits(i)) & 3;
@@ -31,17 +31,17 @@ export const Q3_K = superBlocks(110, (bytes, at, numbers, n) => {
 });
 
 /** d; dmin; 12 bytes of 6-bit scales and minima; 128 bytes of 4-bit numbers. */
-export const Q4_K = superBlocks(144, (bytes, at, numbers, n) => {
+export const Q4_K = /* @__PURE__ */ superBlocks(144, (bytes, at, numbers, n) => {
   scaledNibbles(bytes, at, numbers.subarray(n, n + blockSize), 0);
 });
 
 /** d; dmin; 12 bytes of 6-bit scales and minima; 32 bytes of fifth bits; 128 bytes of 4-bit numbers. */
-export const Q5_K = superBlocks(176, (bytes, at, numbers, n) => {
+export const Q5_K = /* @__PURE__ */ superBlocks(176, (bytes, at, numbers, n) => {
   scaledNibbles(bytes, at, numbers.subarray(n, n + blockSize), 32);
 });
 
 /** 128 bytes of low halves; 64 bytes of fifth and sixth bits; 16 signed scales; d. */
-export const Q6_K = superBlocks(210, (bytes, at, numbers, n) => {
+export const Q6_K = /* @__PURE__ */ superBlocks(210, (bytes, at, numbers, n) => {
   const d = halfAt(bytes, at + 208);
   for (let i = 0; i < blockSize; i++) {
     const half = i >> 7; // of the block

@@ -3,7 +3,7 @@
 import { type Checkpoint, openCheckpoint, type StoredTensor } from '../checkpoint';
 import { FileError } from '../errors';
 import { type FileLike, openSource } from '../files/byte-source';
-import { type PlainTypeName, plainTypes } from '../files/number-types';
+import { isPlainType, plainType, plainTypeNames } from '../files/number-types';
 
 const where = 'readSafetensors';
 /** What the format allows. */
@@ -69,11 +69,10 @@ function placeOf(name: string, entry: unknown): Place {
   const { dtype: type, shape, data_offsets: offsets } = (entry ?? {}) as Record<string, unknown>;
   const fail = (rule: string) =>
     new FileError(where, `${name}: ${rule}`, { dtype: type, shape, data_offsets: offsets });
-  if (typeof type !== 'string' || !Object.hasOwn(plainTypes, type))
-    throw fail(`dtype must be one of ${Object.keys(plainTypes).join(', ')}`);
+  if (!isPlainType(type)) throw fail(`dtype must be one of ${plainTypeNames().join(', ')}`);
   if (!isSizes(shape)) throw fail('shape must be sizes');
   if (!isSizes(offsets) || offsets.length !== 2) throw fail('data_offsets must be two places');
-  const numberType = plainTypes[type as PlainTypeName];
+  const numberType = plainType(type);
   const byteLength = shape.reduce((size, n) => size * n, numberType.blockBytes);
   if (!Number.isSafeInteger(byteLength) || offsets[1]! - offsets[0]! !== byteLength)
     throw fail('data_offsets must enclose the numbers of the shape');

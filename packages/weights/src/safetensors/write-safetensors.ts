@@ -1,6 +1,6 @@
 // Writes what `readSafetensors` reads: https://huggingface.co/docs/safetensors.
 import { ConfigError, ShapeError } from '@polyhead/core';
-import { numberToHalf, roundToBfloat16 } from '../files/round';
+import { toBfloat16, toFloat16 } from '../files/round';
 
 /** Numbers of one tensor. */
 export interface TensorNumbers {
@@ -22,8 +22,8 @@ const where = 'writeSafetensors';
 
 const encoders = {
   F32: { bytes: 4, encode: (numbers: Float32Array) => numbers },
-  F16: { bytes: 2, encode: (numbers: Float32Array) => Uint16Array.from(numbers, numberToHalf) },
-  BF16: { bytes: 2, encode: (numbers: Float32Array) => Uint16Array.from(numbers, roundToBfloat16) },
+  F16: { bytes: 2, encode: toFloat16 },
+  BF16: { bytes: 2, encode: toBfloat16 },
 };
 
 /**

@@ -1,7 +1,7 @@
 // All that a pickle of PyTorch may ask for: dictionaries in order, tensors, parameters, sizes, and the types of storages.
 import { UnsupportedError } from '@polyhead/core';
 import { FileError } from '../errors';
-import { type NumberType, plainTypes } from '../files/number-types';
+import { type NumberType, type PlainType, plainType } from '../files/number-types';
 import { rowMajor, type Strided, sizeOf } from '../load/strided';
 import type { ZipEntry } from './zip';
 
@@ -51,7 +51,7 @@ export class TorchTensor implements Strided {
   }
 }
 
-const storageTypes: Readonly<Record<string, keyof typeof plainTypes>> = {
+const storageTypes: Readonly<Record<string, PlainType>> = {
   DoubleStorage: 'F64',
   FloatStorage: 'F32',
   HalfStorage: 'F16',
@@ -87,7 +87,7 @@ export function rebuild(name: string): StorageType | ((values: Arguments) => unk
   const storage = name.replace(/^torch\./, '');
   if (name !== storage && Object.hasOwn(storageTypes, storage)) {
     const type = storageTypes[storage]!;
-    return new StorageType(storage, type, plainTypes[type]);
+    return new StorageType(storage, type, plainType(type));
   }
   throw new UnsupportedError(where, 'a pickle may rebuild tensors only: nothing of a file is run', [
     `it asks for ${name}; save model.state_dict() instead`,

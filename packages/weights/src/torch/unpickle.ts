@@ -27,8 +27,6 @@ export function unpickle(bytes: Uint8Array, storage: (id: unknown) => unknown): 
   for (;;) if (machine.step()) return machine.pop() as TorchValue;
 }
 
-const code = (character: string) => character.charCodeAt(0);
-
 /** The stack machine that pickles are programs of. Each instruction takes a byte at least, and none jumps back. */
 class Machine {
   private at = 0;
@@ -46,14 +44,15 @@ class Machine {
 
   /** Does one instruction; true at the end of the program. */
   step(): boolean {
-    const instruction = this.uint8();
-    const run = instructions.get(instruction);
+    const instruction = String.fromCharCode(this.uint8());
+    const run = instructions[instruction];
     if (!run) {
-      const reasons = [`instruction 0x${instruction.toString(16)} at ${this.at - 1} is none of theirs`];
+      const code = instruction.charCodeAt(0).toString(16);
+      const reasons = [`instruction 0x${code} at ${this.at - 1} is none of theirs`];
       throw new UnsupportedError(where, 'a pickle must hold tensors and plain data', reasons);
     }
     run(this);
-    return instruction === code('.');
+    return instruction === '.';
   }
 
   pop(): unknown {
@@ -182,48 +181,47 @@ class Machine {
   }
 }
 
-const instructions: ReadonlyMap<number, (machine: Machine) => unknown> = new Map(
-  Object.entries<(machine: Machine) => unknown>({
-    '\x80': (m) => m.advance(1), // protocol
-    '\x95': (m) => m.advance(8), // frame
-    '.': () => undefined,
-    '(': (m) => m.mark(),
-    '0': (m) => m.pop(),
-    N: (m) => m.push(null),
-    '\x88': (m) => m.push(true),
-    '\x89': (m) => m.push(false),
-    K: (m) => m.push(m.uint8()),
-    M: (m) => m.push(m.uint16()),
-    J: (m) => m.push(m.int32()),
-    '\x8a': (m) => m.push(m.long(m.uint8())),
-    G: (m) => m.push(m.float64()),
-    X: (m) => m.push(m.text(m.uint32())),
-    '\x8c': (m) => m.push(m.text(m.uint8())),
-    U: (m) => m.push(m.text(m.uint8())),
-    '}': (m) => m.push(new Map()),
-    ']': (m) => m.push([]),
-    ')': (m) => m.push([]),
-    t: (m) => m.push(m.popToMark()),
-    l: (m) => m.push(m.popToMark()),
-    '\x85': (m) => m.push(m.popMany(1)),
-    '\x86': (m) => m.push(m.popMany(2)),
-    '\x87': (m) => m.push(m.popMany(3)),
-    a: (m) => m.append([m.pop()]),
-    e: (m) => m.append(m.popToMark()),
-    s: (m) => m.setItems(m.popMany(2)),
-    u: (m) => m.setItems(m.popToMark()),
-    q: (m) => m.remember(m.uint8()),
-    r: (m) => m.remember(m.uint32()),
-    '\x94': (m) => m.memoize(),
-    h: (m) => m.recall(m.uint8()),
-    j: (m) => m.recall(m.uint32()),
-    c: (m) => m.global(m.line(), m.line()),
-    '\x93': (m) => {
-      const [module, name] = m.popMany(2);
-      m.global(`${module}`, `${name}`);
-    },
-    Q: (m) => m.persistent(),
-    R: (m) => m.reduce(),
-    b: (m) => m.pop(), // what an object says of itself beside its data
-  }).map(([character, run]) => [code(character), run]),
-);
+/** By the characters that stand for them. */
+const instructions: Readonly<Record<string, (machine: Machine) => unknown>> = {
+  '\x80': (m) => m.advance(1), // protocol
+  '\x95': (m) => m.advance(8), // frame
+  '.': () => undefined,
+  '(': (m) => m.mark(),
+  '0': (m) => m.pop(),
+  N: (m) => m.push(null),
+  '\x88': (m) => m.push(true),
+  '\x89': (m) => m.push(false),
+  K: (m) => m.push(m.uint8()),
+  M: (m) => m.push(m.uint16()),
+  J: (m) => m.push(m.int32()),
+  '\x8a': (m) => m.push(m.long(m.uint8())),
+  G: (m) => m.push(m.float64()),
+  X: (m) => m.push(m.text(m.uint32())),
+  '\x8c': (m) => m.push(m.text(m.uint8())),
+  U: (m) => m.push(m.text(m.uint8())),
+  '}': (m) => m.push(new Map()),
+  ']': (m) => m.push([]),
+  ')': (m) => m.push([]),
+  t: (m) => m.push(m.popToMark()),
+  l: (m) => m.push(m.popToMark()),
+  '\x85': (m) => m.push(m.popMany(1)),
+  '\x86': (m) => m.push(m.popMany(2)),
+  '\x87': (m) => m.push(m.popMany(3)),
+  a: (m) => m.append([m.pop()]),
+  e: (m) => m.append(m.popToMark()),
+  s: (m) => m.setItems(m.popMany(2)),
+  u: (m) => m.setItems(m.popToMark()),
+  q: (m) => m.remember(m.uint8()),
+  r: (m) => m.remember(m.uint32()),
+  '\x94': (m) => m.memoize(),
+  h: (m) => m.recall(m.uint8()),
+  j: (m) => m.recall(m.uint32()),
+  c: (m) => m.global(m.line(), m.line()),
+  '\x93': (m) => {
+    const [module, name] = m.popMany(2);
+    m.global(`${module}`, `${name}`);
+  },
+  Q: (m) => m.persistent(),
+  R: (m) => m.reduce(),
+  b: (m) => m.pop(), // what an object says of itself beside its data
+};
