@@ -8,6 +8,7 @@ import { readPackages, root } from './packages';
 const lockfiles = {
   'pnpm-lock.yaml': 1,
   'scripts/peers/pnpm-lock.yaml': 0,
+  'scripts/release/tools/pnpm-lock.yaml': 0,
   'scripts/tensorflow/tfjs-node/pnpm-lock.yaml': 0,
 };
 

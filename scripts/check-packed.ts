@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { build as bundleWithEsbuild } from 'esbuild';
 import { build as bundleWithVite } from 'vite';
 import { examplesOf } from './document-examples';
+import { asModule, asScript } from './example-programs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const bin = join(root, 'node_modules/.bin');
@@ -57,19 +58,11 @@ function checkTree(): void {
 function runExample(): void {
   const [example] = examplesOf('README.md');
   if (!example) throw new Error('README.md has no example');
-  write('example.js', example.code);
-  write('example.cjs', withRequire(example.code));
+  write('example.js', asModule(example.code));
+  write('example.cjs', asScript(example.code));
   for (const file of ['example.js', 'example.cjs']) {
     deepEqual(run(process.execPath, [file]).trim().split('\n'), example.prints, file);
   }
-}
-
-function withRequire(code: string): string {
-  const body = code
-    .replace(/^import \* as (\w+) from ('.*');$/gm, 'const $1 = require($2);')
-    .replace(/^import (\{.*\}) from ('.*');$/gm, 'const $1 = require($2);')
-    .replace(/^import ('.*');$/gm, 'require($1);');
-  return `(async () => {\n${body}})();\n`;
 }
 
 /** The declarations as built serve a strict program that resolves as Node does. */

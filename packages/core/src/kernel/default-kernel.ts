@@ -3,7 +3,9 @@ import { checkKernel } from '../checks/check-options';
 import { composed } from '../composed/composed';
 import type { AttentionKernel } from '../contract/kernel';
 
-let chosen: AttentionKernel | undefined;
+/** Found by every copy of this package: an application that mixes versions has several. */
+const mark = Symbol.for('polyhead.defaultKernel');
+const shared = globalThis as { [mark]?: AttentionKernel | undefined };
 
 /**
  * The kernel of every layer that has none of its own, from now on; a layer's and a call's own kernel win. undefined:
@@ -14,10 +16,10 @@ let chosen: AttentionKernel | undefined;
  */
 export function setDefaultKernel(kernel: AttentionKernel | undefined): void {
   if (kernel !== undefined) checkKernel('setDefaultKernel', kernel);
-  chosen = kernel;
+  shared[mark] = kernel;
 }
 
 /** What `setDefaultKernel` was given last, else `composed()`. */
 export function defaultKernel(): AttentionKernel {
-  return chosen ?? composed();
+  return shared[mark] ?? composed();
 }

@@ -1,0 +1,50 @@
+// The tools of a release, which have a lockfile of their own, and other versions of Node.
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { run } from './command';
+import manifest from './tools/package.json' with { type: 'json' };
+
+export const root = fileURLToPath(new URL('../..', import.meta.url));
+const tools = join(root, 'scripts/release/tools');
+
+export function installTools(): void {
+  run(join(root, 'node_modules/.bin/pnpm'), ['install', '--frozen-lockfile', '--prefer-offline'], {
+    cwd: tools,
+  });
+}
+
+/** A file of a tool, or of a development dependency of the root. */
+export function toolFile(name: string, file = ''): string {
+  const places = [tools, root].map((folder) => join(folder, 'node_modules', name, file));
+  const found = places.find((place) => existsSync(place));
+  if (!found) throw new Error(`${join(name, file)} is not installed`);
+  return found;
+}
+
+export interface NodeVersion {
+  readonly version: string;
+  /** Its program. */
+  readonly program: string;
+}
+
+/** The lowest Node that packages run on, the newest of each line, and that of this process. */
+export function nodeVersions(): {
+  readonly found: readonly NodeVersion[];
+  readonly missing: readonly string[];
+} {
+  const found = [{ version: process.versions.node, program: process.execPath }];
+  const missing: string[] = [];
+  for (const [name, version] of Object.entries(manifest.optionalDependencies)) {
+    const number = version.split('@').at(-1)!;
+    const program = join(tools, 'node_modules', name, 'bin/node');
+    if (existsSync(program)) found.push({ version: number, program });
+    else missing.push(`Node ${number}: its program is on the registry for linux x64 only`);
+  }
+  return { found, missing };
+}
+
+/** The environment in which `node` is that version. */
+export function pathOf({ program }: NodeVersion): { readonly PATH: string } {
+  return { PATH: `${dirname(program)}:${process.env.PATH}` };
+}
