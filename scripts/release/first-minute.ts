@@ -15,12 +15,14 @@ import {
   write,
 } from './project';
 import type { Registry } from './registry';
-import { nodeVersions, root } from './tools';
+import { type NodeVersion, root } from './tools';
 
 export interface FirstMinute {
   /** A README with an install line. */
   readonly document: string;
   readonly installer: Installer;
+  /** That its example runs on. */
+  readonly nodes: readonly NodeVersion[];
 }
 
 /** Installs what the document says, and runs its example as ES module and by `require`. */
@@ -34,8 +36,7 @@ export function firstMinute(folder: string, registry: Registry, what: FirstMinut
   write(project, 'example.ts', example.code);
   write(project, 'example.js', asModule(example.code));
   write(project, 'example.cjs', asScript(example.code));
-  const versions = what.installer === 'npm' ? nodeVersions().found : nodeVersions().found.slice(0, 1);
-  for (const node of versions) {
+  for (const node of what.nodes) {
     for (const file of ['example.js', 'example.cjs'])
       deepEqual(
         printed(project, file, node),

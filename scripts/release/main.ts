@@ -62,18 +62,21 @@ async function proveRelease(registry: Registry): Promise<string> {
 
 async function proveFreshProjects(registry: Registry, names: readonly string[]): Promise<void> {
   const { found, missing } = nodeVersions();
-  const first = (document: string, installer: Installer) =>
+  const first = (document: string, installer: Installer, nodes = found.slice(0, 1)) =>
     step(`${document}, by ${installer}`, () =>
       firstMinute(join(folder, `${document.replaceAll('/', '-')}-${installer}`), registry, {
         document,
         installer,
+        nodes,
       }),
     );
   console.log(`Node ${found.map(({ version }) => version).join(', ')}, by import and by require`);
   for (const reason of missing) console.log(`skipped: ${reason}`);
-  const project = await first('packages/multi-head/README.md', 'npm');
+  const project = await first('packages/multi-head/README.md', 'npm', found);
   await first('packages/multi-head/README.md', 'pnpm');
   await first('README.md', 'npm');
+  for (const name of names.filter((other) => other !== '@polyhead/multi-head'))
+    await first(`${name.replace('@polyhead', 'packages')}/README.md`, 'npm');
   await step('TypeScript 5.9 and 6.0, nodenext and bundler', () => checkTypes(project));
   const decoder = await step('grouped-query, flash, kv-cache, by npm', () => decode(registry, 'npm'));
   await step('grouped-query, flash, kv-cache, by pnpm', () => decode(registry, 'pnpm'));
