@@ -40,18 +40,28 @@ export async function fromUrl(address: string | URL, init: RequestInit = {}): Pr
 async function fetchPart(
   address: string | URL,
   init: RequestInit,
-  [start, length]: readonly [number, number],
+  range: readonly [number, number],
 ): Promise<Part> {
-  const headers = new Headers(init.headers);
-  headers.set('Range', `bytes=${start}-${start + length - 1}`);
-  const response = await fetch(address, { ...init, headers }).catch((error: unknown) => {
-    if (init.signal?.aborted) throw error;
+  try {
+    return await askedPart(address, init, range);
+  } catch (error) {
+    if (error instanceof FileError || init.signal?.aborted) throw error;
     const { message, cause } = error as Error;
     throw new FileError(where, 'the address must be within reach', {
       address: `${address}`,
       error: `${message} ${cause ?? ''}`,
     });
-  });
+  }
+}
+
+async function askedPart(
+  address: string | URL,
+  init: RequestInit,
+  [start, length]: readonly [number, number],
+): Promise<Part> {
+  const headers = new Headers(init.headers);
+  headers.set('Range', `bytes=${start}-${start + length - 1}`);
+  const response = await fetch(address, { ...init, headers });
   const { status } = response;
   const range = response.headers.get('Content-Range');
   const [, from, to, size] = (/^bytes (\d+)-(\d+)\/(\d+)$/.exec(range ?? '') ?? []).map(Number);

@@ -71,6 +71,10 @@ describe('fromUrl', () => {
     '/no-size': (_, response) =>
       response.writeHead(206, { 'Content-Range': 'bytes 0-3/*' }).end(file.slice(0, 4)),
     '/too-much': (_, response) => response.writeHead(206, { 'Content-Range': 'bytes 0-3/4' }).end(file),
+    '/reset': (_, response) => {
+      response.writeHead(206, { 'Content-Range': 'bytes 0-99/100', 'Content-Length': '100' });
+      response.write(file.slice(0, 50), () => response.destroy());
+    },
     '/cut': (_, response) =>
       response.writeHead(206, { 'Content-Range': 'bytes 0-99/100' }).end(file.slice(0, 50)),
     '/private': (request, response) =>
@@ -123,7 +127,8 @@ describe('fromUrl', () => {
     await expect(fromUrl(`${address}/too-much`)).rejects.toThrow(/the part that it announces/);
     await expect(fromUrl(`${address}/cut`)).rejects.toThrow(/the part that it announces/);
     await expect(fromUrl(`${address}/missing`)).rejects.toThrow(/status +404/);
-    await expect(fromUrl('http://127.0.0.1:1/file')).rejects.toThrow(FileError);
+    for (const gone of [`${address}/reset`, 'http://127.0.0.1:1/file', 'no address'])
+      await expect(fromUrl(gone)).rejects.toThrow(FileError);
   });
 
   it('notices a file that changes', async () => {

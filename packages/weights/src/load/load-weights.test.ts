@@ -155,6 +155,18 @@ describe('loadWeights refuses a checkpoint of another model', () => {
     await expect(load(['x.*.inv_freq*'])).resolves.toMatchObject({ unused: [] });
   });
 
+  it('says what its arguments must be', async () => {
+    const own = { variables: [variable('b', [2])] };
+    const checkpoint = await open(['b', [2]]);
+    await expect(loadWeights(own, new Uint8Array(8) as never)).rejects.toThrow(
+      /checkpoint must be what a reader gives/,
+    );
+    await expect(loadWeights(own, checkpoint, { b: 'b' } as never)).rejects.toThrow(
+      /table must hold `variables`/,
+    );
+    await expect(loadWeights({} as never, checkpoint)).rejects.toThrow(/a model must have `variables`/);
+  });
+
   it('refuses names that are there twice, and unknown options', async () => {
     const twice = { variables: [variable('b', [2]), variable('b', [2])] };
     const checkpoint = await open(['b', [2]]);

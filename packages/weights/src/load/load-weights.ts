@@ -1,5 +1,5 @@
 // Numbers of a checkpoint into the variables of a model: judged as a whole first, then one tensor at a time.
-import { ShapeError } from '@polyhead/core';
+import { ConfigError, ShapeError } from '@polyhead/core';
 import { normalizeOptions, type WeightStep, type WeightTable } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import type { Checkpoint } from '../checkpoint';
@@ -48,7 +48,7 @@ export interface LoadReport {
 export async function loadWeights(
   model: NamedVariables,
   checkpoint: Checkpoint,
-  table: WeightTable = ownNames(model.variables),
+  table?: WeightTable,
   options: LoadOptions = {},
 ): Promise<LoadReport> {
   const {
@@ -56,8 +56,9 @@ export async function loadWeights(
     prefix = '',
     optimizer,
   } = normalizeOptions(where, 'options', options, ['strict', 'prefix', 'optimizer']);
-  checkVariables(where, model.variables);
-  const matches = matchTensors(model.variables, checkpoint, table, prefix);
+  checkArguments(model, checkpoint, table);
+  const used = table ?? ownNames(model.variables);
+  const matches = matchTensors(model.variables, checkpoint, used, prefix);
   checkMatches(matches, checkpoint, strict);
   for (const pair of matches.tied) await checkTied(checkpoint, pair);
   for (const tensor of new Set(matches.found.map((match) => match.tensor))) {
@@ -90,6 +91,24 @@ function report({ found, missing, optional, unused }: Matches, { tensors }: Chec
       ({ steps, tensor }) => tensors.get(tensor)!.type !== 'F32' || steps.some(isComputed),
     ),
   };
+}
+
+function checkArguments(model: NamedVariables, checkpoint: Checkpoint, table: WeightTable | undefined): void {
+  const isCheckpoint =
+    typeof checkpoint?.read === 'function' && typeof checkpoint.tensors?.get === 'function';
+  if (!isCheckpoint)
+    throw new ConfigError(
+      where,
+      'checkpoint must be what a reader gives, such as `await readSafetensors(file)`',
+      {
+        checkpoint,
+      },
+    );
+  if (table !== undefined && (typeof table?.variables !== 'object' || table.variables === null))
+    throw new ConfigError(where, 'table must hold `variables`: a source for each variable by its name', {
+      table,
+    });
+  checkVariables(where, model?.variables);
 }
 
 function checkMatches(

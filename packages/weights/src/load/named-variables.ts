@@ -8,6 +8,10 @@ export interface NamedVariables {
 
 /** @throws ShapeError for names that are there twice, and variables that hold no float32 numbers */
 export function checkVariables(where: string, variables: readonly NamedVariable[]): void {
+  if (!Array.isArray(variables))
+    throw new ShapeError(where, 'a model must have `variables`: a list of names and variables', {
+      variables,
+    });
   const names = new Set<string>();
   for (const { name, variable } of variables) {
     if (names.has(name))
