@@ -32,7 +32,7 @@ import {
   publishedPackages,
 } from './repository';
 import { measureSizes } from './sizes';
-import { installTools, nodeVersions } from './tools';
+import { installTools, type NodeVersion, nodeVersions } from './tools';
 import { checkTypes } from './type-check';
 
 const folder = mkdtempSync(join(tmpdir(), 'polyhead-release-'));
@@ -62,7 +62,7 @@ async function proveRelease(registry: Registry): Promise<string> {
 
 async function proveFreshProjects(registry: Registry, names: readonly string[]): Promise<void> {
   const { found, missing } = nodeVersions();
-  const first = (document: string, installer: Installer, nodes = found.slice(0, 1)) =>
+  const first = (document: string, installer: Installer, nodes: readonly NodeVersion[] = found.slice(0, 1)) =>
     step(`${document}, by ${installer}`, () =>
       firstMinute(join(folder, `${document.replaceAll('/', '-')}-${installer}`), registry, {
         document,
