@@ -7,6 +7,7 @@ export {
   type BlockResult,
   TransformerBlock,
 } from './blocks/transformer-block';
+export { configFromGguf, type GgufOptions } from './families/config-from-gguf';
 export { configFromHuggingFace } from './families/config-from-hugging-face';
 export type { ModelDescription } from './families/model-description';
 export {
