@@ -151,21 +151,25 @@ function attentionOf(
   config: HuggingFaceConfig,
 ): readonly Json[] {
   const dropout = config.number('attention_probs_dropout_prob', 0.1);
-  const position = relative && {
-    kind: 'deberta',
-    config: {
-      ...relative.distances,
-      numHeads,
-      headDim,
-      terms: relative.terms,
-      projections: relative.projections,
-    },
-    parts: { ...(relative.projections === 'own' && fromZero), embeddings: { ref: 'distances' } },
-  };
+  const positionOf = (layer: number) =>
+    relative && {
+      kind: 'deberta',
+      config: {
+        ...relative.distances,
+        numHeads,
+        headDim,
+        terms: relative.terms,
+        projections: relative.projections,
+      },
+      parts: {
+        ...(relative.projections === 'own' && { ...fromZero, name: `block${layer}/attention/position` }),
+        embeddings: { ref: 'distances' },
+      },
+    };
   return Array.from({ length: numLayers }, (_, layer) => ({
     kind: 'MultiHeadAttention',
     config: { embedDim, numHeads, headDim, useBias: true, dropout },
-    parts: { ...fromZero, name: `block${layer}/attention`, ...(position && { position }) },
+    parts: { ...fromZero, name: `block${layer}/attention`, position: positionOf(layer) },
   }));
 }
 

@@ -5,11 +5,22 @@ import { flash } from '@polyhead/flash';
 import { GrowingCache, StaticCache } from '@polyhead/kv-cache';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
-import { type ExpectedDecoder, largestError, tinyModel } from '../fixtures/tiny-model';
+import { type ExpectedDecoder, expectedOf, largestError, loadModel } from '../fixtures/hugging-face-models';
 import type { CausalCall, Decoder, LayerCaches } from '../index';
 
 const tolerance = 2e-5;
-const names = ['llama', 'llama31-tied', 'mistral-window', 'qwen2', 'qwen3', 'gemma2', 'gpt2', 'gpt-neox'];
+const names = [
+  'llama',
+  'llama31-tied',
+  'mistral-window',
+  'qwen2',
+  'qwen3',
+  'gemma2',
+  'gemma3',
+  'smollm3-window',
+  'gpt2',
+  'gpt-neox',
+];
 const kernels: Readonly<Record<string, () => AttentionKernel>> = { composed, flash };
 
 const tensorOf = (ids: number[][]) => tf.tensor2d(ids, undefined, 'int32');
@@ -45,7 +56,7 @@ function greedy(model: Decoder, prompts: number[][], call: CausalCall): number[]
 
 describe.each(names)('%s', (name) => {
   it('gives the logits of transformers, and leaves nothing else', async () => {
-    const { model, expected } = await tinyModel<Decoder, ExpectedDecoder>(name);
+    const [model, expected] = [await loadModel<Decoder>(name), expectedOf<ExpectedDecoder>(name)];
     for (const [kind, make] of Object.entries(kernels)) {
       const ids = tensorOf(expected.ids);
       const before = memoryNow();
@@ -59,7 +70,7 @@ describe.each(names)('%s', (name) => {
   });
 
   it.each(Object.keys(caches))('gives the logits token by token with a %s cache', async (kind) => {
-    const { model, expected } = await tinyModel<Decoder, ExpectedDecoder>(name);
+    const [model, expected] = [await loadModel<Decoder>(name), expectedOf<ExpectedDecoder>(name)];
     for (const kernel of Object.values(kernels)) {
       const cache = caches[kind]!(model, 2);
       const part = (from: number, to: number) =>
@@ -83,7 +94,7 @@ describe.each(names)('%s', (name) => {
   });
 
   it.each(Object.keys(caches))('goes on with the tokens of transformers, with a %s cache', async (kind) => {
-    const { model, expected } = await tinyModel<Decoder, ExpectedDecoder>(name);
+    const [model, expected] = [await loadModel<Decoder>(name), expectedOf<ExpectedDecoder>(name)];
     for (const kernel of Object.values(kernels)) {
       const cache = caches[kind]!(model, 2);
       expect(greedy(model, expected.ids, { cache, kernel: kernel() })).toEqual(expected.greedy);
@@ -93,7 +104,7 @@ describe.each(names)('%s', (name) => {
   });
 
   it('takes prompts padded at the left, without a cache and with one', async () => {
-    const { model, expected } = await tinyModel<Decoder, ExpectedDecoder>(name);
+    const [model, expected] = [await loadModel<Decoder>(name), expectedOf<ExpectedDecoder>(name)];
     const { ids, counts: leftPadding, lastLogits } = expected.leftPadded;
     for (const kernel of Object.values(kernels)) {
       const cache = caches.growing!(model, 2);

@@ -8,9 +8,10 @@ import { describe, expect, it } from 'vitest';
 import {
   type ExpectedEncoder,
   type ExpectedSequenceToSequence,
+  expectedOf,
   largestError,
-  tinyModel,
-} from '../fixtures/tiny-model';
+  loadModel,
+} from '../fixtures/hugging-face-models';
 import type { Encoder, EncoderDecoder } from '../index';
 
 const tolerance = 2e-5;
@@ -28,9 +29,9 @@ const validExpected = (rows: number[][], lengths: readonly number[]) => {
   return lengths.flatMap((length, b) => rows.slice(b * S, b * S + length).flat());
 };
 
-describe.each(['bert', 'deberta-v2'])('%s', (name) => {
+describe.each(['bert', 'roberta', 'deberta-v2', 'deberta-own'])('%s', (name) => {
   it('gives the vectors of transformers, and leaves nothing else', async () => {
-    const { model, expected } = await tinyModel<Encoder, ExpectedEncoder>(name);
+    const [model, expected] = [await loadModel<Encoder>(name), expectedOf<ExpectedEncoder>(name)];
     const { lengths } = expected;
     for (const kernel of Object.values(kernels)) {
       const ids = tensorOf(expected.ids);
@@ -51,9 +52,12 @@ const caches: Readonly<Record<string, MakeCache>> = {
   static: (shape) => new StaticCache(shape, { capacity: 16 }),
 };
 
-describe.each(['t5', 'marian'])('%s', (name) => {
+describe.each(['t5', 't5-relu', 'marian', 'bart'])('%s', (name) => {
   it('gives the logits of transformers, and leaves nothing else', async () => {
-    const { model, expected } = await tinyModel<EncoderDecoder, ExpectedSequenceToSequence>(name);
+    const [model, expected] = [
+      await loadModel<EncoderDecoder>(name),
+      expectedOf<ExpectedSequenceToSequence>(name),
+    ];
     const { sourceLengths: memoryLengths } = expected;
     for (const kernel of Object.values(kernels)) {
       const [source, target] = [tensorOf(expected.source), tensorOf(expected.target)];
@@ -72,7 +76,10 @@ describe.each(['t5', 'marian'])('%s', (name) => {
   it.each(Object.keys(caches))(
     'decodes token by token with %s caches, the memory projected once',
     async (kind) => {
-      const { model, expected } = await tinyModel<EncoderDecoder, ExpectedSequenceToSequence>(name);
+      const [model, expected] = [
+        await loadModel<EncoderDecoder>(name),
+        expectedOf<ExpectedSequenceToSequence>(name),
+      ];
       const { sourceLengths: lengths, target } = expected;
       for (const kernel of Object.values(kernels)) {
         const call = { kernel: kernel() };

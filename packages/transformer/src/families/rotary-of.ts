@@ -114,11 +114,11 @@ function scalingOf(
   return { originalLength: maxLength, ...options };
 }
 
-/** The factor is the ratio of the lengths, where the config gives both. */
-function longropeOf(options: Json, maxLength: number, given: number | undefined): Json {
-  const originalLength = given ?? (options.originalLength as number | undefined);
-  if (originalLength === undefined) return { ...options, originalLength: maxLength };
-  return { ...options, originalLength, factor: maxLength / originalLength };
+/** Where the original length stands beside `rope_scaling`, the ratio of the lengths goes before a factor. */
+function longropeOf(options: Json, maxLength: number, beside: number | undefined): Json {
+  if (beside !== undefined) return { ...options, originalLength: beside, factor: maxLength / beside };
+  const { originalLength = maxLength } = options as { readonly originalLength?: number };
+  return { factor: maxLength / originalLength, ...options, originalLength };
 }
 
 /** The most tokens of a model with this scaling: `max_position_embeddings`, or more where the scaling goes on beyond it. */
