@@ -4,11 +4,11 @@ import { type Backend, chooseBackend, startFrom } from './backends/backend';
 import type { BackendName } from './backends/backend-name';
 import { WrongResultError } from './command-line/errors';
 import type { Outlet } from './command-line/outlet';
-import { advice } from './compare/advice';
 import type { CachedTiming } from './compare/cached-speed';
 import { type ComparisonCases, type ComparisonChoice, comparisonCases } from './compare/cases';
 import { compareVariants } from './compare/comparison';
 import { comparisonLines } from './compare/report';
+import { type Brought, broughtLines, whatItBrings } from './compare/what-it-brings';
 import { type Environment, readEnvironment } from './measure/environment';
 import { prefillCases } from './prefill/cases';
 import { speedLines } from './prefill/report';
@@ -33,7 +33,7 @@ export interface BenchOptions {
 
 /** What `--json` writes. */
 export interface BenchResult {
-  readonly advice?: string;
+  readonly brought: Brought;
   readonly environment: Environment;
   readonly backend: Backend;
   readonly reproduction: Reproduction;
@@ -87,15 +87,15 @@ export async function bench(options: BenchOptions, outlet: Outlet): Promise<void
   }
   const study = await studySentences(model, counts.studied, outlet);
   const comparison = await compareVariants(cases, outlet.progress);
-  const advised = advice(comparison, study);
-  outlet.print([...(advised ? [advised, ''] : []), ...proof]);
+  const brought = whatItBrings(cases.at(-1)!, comparison);
+  outlet.print([...broughtLines(brought, backend.name, outlet.terminal.width), '', ...proof]);
   printComparison({ cases, comparison, study }, outlet);
 
   if (!comparesOnly) await printMaps(model, outlet);
   model.dispose();
   const prefill = comparesOnly ? undefined : await timeLayers(files, { backend, lengths }, outlet);
   write(options, {
-    ...(advised && { advice: advised }),
+    brought,
     environment,
     backend,
     reproduction,

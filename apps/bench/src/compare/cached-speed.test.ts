@@ -1,4 +1,4 @@
-import type { Attention } from '@polyhead/core';
+import { type Attention, composed } from '@polyhead/core';
 import { GroupedQueryAttention } from '@polyhead/grouped-query';
 import { MultiHeadAttention } from '@polyhead/multi-head';
 import * as tf from '@tensorflow/tfjs-core';
@@ -12,6 +12,7 @@ const compared = (name: string, attention: Attention): ComparedLayer => ({
   shape: { name: 'gpt-2', config },
   variant: { name },
   attention,
+  kernel: composed(),
   sampled: sampleLayer(attention, { heads: [0, 3], columns: [0, 5, 23] }),
 });
 const multiHead = () => compared('multi-head', new MultiHeadAttention(config));
@@ -31,7 +32,7 @@ it.each(['prefill', 'decode'] as const)('times %s, checked, and leaves nothing b
     'multi-query static',
   ]);
   for (const timing of timings) {
-    expect(timing).toMatchObject({ phase, batch: 3, tokens: 32, samples: 4 });
+    expect(timing).toMatchObject({ phase, kernel: 'composed', batch: 3, tokens: 32, samples: 4 });
     const bytes = 3 * timing.keyValueHeads * 32 * (6 + 6) * 4;
     expect(timing.bytes).toEqual({ predicted: bytes, held: bytes, allocated: bytes });
     expect(timing.error).toBeLessThan(1e-5);

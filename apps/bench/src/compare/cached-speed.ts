@@ -1,5 +1,5 @@
 // How long prefill and a step of decoding take with a cache, each variant compared with the first.
-import { type Attention, causal, type KeyValueCache } from '@polyhead/core';
+import { type Attention, type AttentionKernel, causal, type KeyValueCache } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import { type Spread, spreadOf } from '../measure/quantile';
 import { takeTurns } from '../measure/take-turns';
@@ -22,6 +22,7 @@ export interface ComparedLayer {
   readonly shape: Pick<ComparisonShape, 'name' | 'config'>;
   readonly variant: Pick<ComparedVariant, 'name'>;
   readonly attention: Attention;
+  readonly kernel: AttentionKernel;
   readonly sampled: SampledLayer;
 }
 
@@ -40,6 +41,8 @@ export interface CachedTiming extends Spread {
   readonly phase: CachedRun['phase'];
   readonly shape: string;
   readonly variant: string;
+  /** The name of the one that ran. */
+  readonly kernel: string;
   readonly keyValueHeads: number;
   readonly cache: string;
   readonly batch: number;
@@ -83,15 +86,17 @@ export async function timeCached(
   const query = tf.randomNormal<tf.Rank.R3>([batch, newTokens, E], 0, 1, 'float32', tokens);
   const runners = layers.flatMap((layer) => createRunners(layer, run));
   try {
-    const errors = runners.map((runner) => checkRunner(runner, query));
+    const checks = runners.map((runner) => checkRunner(runner, query));
     const jobs = runners.map(({ layer, storage }) => async () => {
       if (phase === 'prefill') storage.reset();
-      return timeOutput(() => layer.attention.apply({ query }, { mask, cache: storage }).output);
+      return timeOutput(
+        () => layer.attention.apply({ query }, { mask, cache: storage, kernel: layer.kernel }).output,
+      );
     });
     const times = await takeTurns(jobs, 1 + samples, onRun);
     const timed = runners.map((runner, n) => ({
       ...summarize(runner, run, times[n]!.slice(1)),
-      error: errors[n]!,
+      ...checks[n]!,
     }));
     return timed.map((timing) => ({ ...timing, speedUp: baselineOf(timing, timed).median / timing.median }));
   } finally {
@@ -113,11 +118,16 @@ function createRunners(layer: ComparedLayer, { phase, caches, batch, tokens, sam
 }
 
 /** The first call. */
-function checkRunner({ layer, storage, what, cached }: Runner, query: tf.Tensor3D): number {
-  return tf.tidy(() => {
-    const result = layer.attention.apply({ query }, { mask, cache: storage, returns: ['headOutputs'] });
-    return checkLayer(layer.sampled, { what, query, ...(cached && { cached }) }, result);
+function checkRunner({ layer, storage, what, cached }: Runner, query: tf.Tensor3D) {
+  const { attention, kernel, sampled } = layer;
+  let ran = '';
+  let error = 0;
+  tf.tidy(() => {
+    const result = attention.apply({ query }, { mask, cache: storage, kernel, returns: ['headOutputs'] });
+    error = checkLayer(sampled, { what, query, ...(cached && { cached }) }, result);
+    ran = result.kernel;
   });
+  return { kernel: ran, error };
 }
 
 function summarize({ layer, cache, storage, what }: Runner, run: CachedRun, times: readonly number[]) {

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { caches } from './caches';
 import { type ComparisonCases, comparisonCases } from './cases';
 import { compareVariants } from './comparison';
+import { comparedKernels } from './kernels';
 import { comparisonLines } from './report';
 import { shapes } from './shapes';
 import { variants } from './variants';
@@ -30,9 +31,14 @@ it('measures each variant with each cache and size, and leaves nothing behind', 
   expect(stages.at(-1)).toBe('comparing variants of the GPT-2-like layer: decoding to 40 tokens, batch 2');
   const runs = new Set(timings.map(({ phase, batch, tokens }) => `${phase} ${batch} ${tokens}`));
   expect([...runs]).toEqual(['prefill 1 32', 'decode 1 32', 'decode 1 40', 'decode 2 32', 'decode 2 40']);
-  expect(timings).toHaveLength(5 * 2 * 2);
+  const others = comparedKernels().length - 1; // multi-head once more
+  expect(timings).toHaveLength(5 * (2 + others) * 2);
+  const kernels = timings.slice(0, 2 * (2 + others)).map(({ kernel }) => kernel);
+  expect(new Set(kernels).size).toBe(1 + others);
   const bytes = (variant: string) =>
-    timings.filter((t) => t.variant === variant).map((t) => t.bytes.allocated);
+    timings
+      .filter((t) => t.variant === variant && t.kernel === timings[0]!.kernel)
+      .map((t) => t.bytes.allocated);
   expect(bytes('multi-head')).toEqual(bytes('grouped-4').map((fewer) => 3 * fewer));
 });
 

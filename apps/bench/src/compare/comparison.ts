@@ -4,6 +4,7 @@ import type { Progress } from '../command-line/progress';
 import { evenlySpread } from '../measure/evenly-spread';
 import { type CachedRun, type CachedTiming, type ComparedLayer, timeCached } from './cached-speed';
 import type { ComparisonCases } from './cases';
+import { comparedKernels } from './kernels';
 import type { ComparisonShape } from './shapes';
 import { sharedWeights } from './shared-weights';
 
@@ -25,22 +26,26 @@ export async function compareVariants(
         timings.push(...(await timeCached(layers, run, progress.advance)));
       }
     } finally {
-      for (const { attention } of layers) attention.dispose();
+      for (const attention of new Set(layers.map((layer) => layer.attention))) attention.dispose();
     }
   }
   return timings;
 }
 
+/** With the fastest kernel; the first once more with the other, where there is one. */
 function createLayers(shape: ComparisonShape, variants: ComparisonCases['variants']): ComparedLayer[] {
   const shared = sharedWeights();
   const heads = evenlySpread(3, shape.config.numHeads);
   const columns = evenlySpread(64, shape.config.embedDim);
+  const [fastest, other] = comparedKernels();
   try {
-    return variants.map((variant) => {
+    const layers = variants.map((variant): ComparedLayer => {
       // Layers of one shape start alike, whatever the variant.
       const attention = variant.create({ ...shape.config, seed: 1 }, shared.initializer);
-      return { shape, variant, attention, sampled: variant.sample(attention, { heads, columns }) };
+      const sampled = variant.sample(attention, { heads, columns });
+      return { shape, variant, attention, kernel: fastest!, sampled };
     });
+    return other ? [...layers, { ...layers[0]!, kernel: other }] : layers;
   } finally {
     shared.dispose();
   }

@@ -16,6 +16,7 @@ const timings = (['prefill', 'decode'] as const).flatMap((phase) =>
           phase,
           shape: 'llama-2-7b',
           variant: keyValueHeads === 8 ? 'grouped-8' : 'multi-head',
+          kernel: 'flashWasm',
           keyValueHeads,
           cache,
           batch: 1,
@@ -54,9 +55,24 @@ it('tells bytes, prefill and decoding', () => {
     'multi-head  static   66.7 (1.00 ×)  66.7 (1.00 ×)',
     'grouped-8   growing   100 (1.50 ×)   100 (1.50 ×)',
     'grouped-8   static    100 (1.50 ×)   100 (1.50 ×)',
+    'kernel flashWasm, where no other is named',
     'medians of 5 runs, in turn; largest difference to doubles 4e-7',
     'growing: all rows copied at each call',
     'static: rows written in place',
+  ]);
+});
+
+it('names the kernel of a layer that has another than the first', () => {
+  const [first] = timings;
+  const slower = timings
+    .filter(({ keyValueHeads }) => keyValueHeads === 32)
+    .map((timing) => ({ ...timing, kernel: 'composed', speedUp: 0.25 }));
+  const lines = comparisonLines(cases!, [...timings, ...slower], 100);
+  expect(first!.kernel).toBe('flashWasm');
+  expect(lines.filter((line) => line.startsWith('multi-head, composed'))).toEqual([
+    'multi-head, composed  480 (0.25 ×)  480 (0.25 ×)',
+    'multi-head, composed  growing  66.7 (0.25 ×)  66.7 (0.25 ×)',
+    'multi-head, composed  static   66.7 (0.25 ×)  66.7 (0.25 ×)',
   ]);
 });
 

@@ -60,9 +60,9 @@ function prefillLines(
   const batches = [...new Set(timings.map(({ batch }) => batch))];
   const columns = caches.flatMap(({ name: cache }) => batches.map((batch) => ({ cache, batch })));
   const head = ['variant', ...columns.map(({ cache, batch }) => `${cache}, ${batch}`)];
-  const rows = variants.map(({ name: variant }) => [
-    variant,
-    ...columns.map((column) => withRatio(find(timings, { variant, ...column }), ({ median }) => median)),
+  const rows = layersOf(timings).map(({ label, ...layer }) => [
+    label,
+    ...columns.map((column) => withRatio(find(timings, { ...layer, ...column }), ({ median }) => median)),
   ]);
   return [
     '',
@@ -71,7 +71,7 @@ function prefillLines(
   ];
 }
 
-/** One row a variant and cache. */
+/** One row a layer and cache. */
 function decodeLines(
   { variants, caches, batches, tokens }: ComparisonCases,
   timings: readonly CachedTiming[],
@@ -79,12 +79,12 @@ function decodeLines(
 ): string[] {
   const columns = batches.flatMap((batch) => tokens.map((length) => ({ batch, tokens: length })));
   const head = ['variant', 'cache', ...columns.map((column) => `${column.batch} × ${count(column.tokens)}`)];
-  const rows = variants.flatMap(({ name: variant }) =>
+  const rows = layersOf(timings).flatMap(({ label, ...layer }) =>
     caches.map(({ name: cache }) => [
-      variant,
+      label,
       cache,
       ...columns.map((column) =>
-        withRatio(find(timings, { variant, cache, ...column }), ({ tokensPerSecond }) => tokensPerSecond),
+        withRatio(find(timings, { ...layer, cache, ...column }), ({ tokensPerSecond }) => tokensPerSecond),
       ),
     ]),
   );
@@ -93,6 +93,18 @@ function decodeLines(
     `Decoding: tokens a second (times as fast as ${variants[0]!.name}), by batch × tokens in the cache`,
     ...alignWithin(width, [head, ...rows], { right: head.map((_, column) => column).slice(2), kept: 2 }),
   ];
+}
+
+/** Each variant and kernel that was measured; only a kernel other than the first's is named. */
+function layersOf(timings: readonly CachedTiming[]) {
+  const [first] = timings;
+  const labels = new Map(
+    timings.map(({ variant, kernel }) => {
+      const label = kernel === first!.kernel ? variant : `${variant}, ${kernel}`;
+      return [label, { label, variant, kernel }];
+    }),
+  );
+  return [...labels.values()];
 }
 
 function find(timings: readonly CachedTiming[], wanted: Partial<CachedTiming>): CachedTiming {
@@ -108,6 +120,7 @@ function noteLines({ shape, leftOut, caches }: ComparisonCases, timings: readonl
   const { samples } = timings[0]!;
   const error = Math.max(...timings.map((timing) => timing.error));
   return [
+    `kernel ${timings[0]!.kernel}, where no other is named`,
     `medians of ${samples} runs, in turn; largest difference to doubles ${error.toExponential(0)}`,
     ...caches.map(({ name }) => `${name}: ${find(timings, { cache: name }).writes}`),
     ...leftOut.map((variant) => `no ${variant.name}: ${variant.unfit(shape.config)}`),
