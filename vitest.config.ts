@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config';
 import { CountReporter } from './scripts/count-reporter';
 import { deviceNames, deviceProjects } from './scripts/devices/projects';
 import { documentExamples } from './scripts/document-examples';
+import { pageProject } from './scripts/pages/project';
 import { testedBackends } from './scripts/tested-backends';
 
 // Every package's tests and every example of the documents run once per backend, from source: no build needed.
@@ -38,11 +39,16 @@ export default defineConfig({
           },
         })),
       ...deviceProjects(backends),
+      ...pageProject(backends),
       {
         extends: true as const,
         test: {
           name: 'scripts',
-          include: ['scripts/*.test.ts', 'scripts/{backends,models,tensorflow}/*.test.ts'],
+          include: [
+            'examples/*.test.ts',
+            'scripts/*.test.ts',
+            'scripts/{backends,models,tensorflow}/*.test.ts',
+          ],
         },
       },
     ],
