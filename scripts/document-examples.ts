@@ -8,7 +8,6 @@ export interface Example {
   readonly document: string;
   readonly line: number;
   readonly code: string;
-  /** What the comments after its `console.log(...)` lines promise. */
   readonly prints: readonly string[];
 }
 
@@ -30,9 +29,14 @@ export function examplesOf(document: string): Example[] {
   const text = readFileSync(join(root, document), 'utf8');
   return [...text.matchAll(/^```[tj]s\n(.*?)^```$/gms)].map((block) => {
     const code = block[1] ?? '';
-    const prints = [...code.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm)].map((promise) => promise[1] ?? '');
-    return { document, line: text.slice(0, block.index).split('\n').length, code, prints };
+    const line = text.slice(0, block.index).split('\n').length;
+    return { document, line, code, prints: promisesOf(code) };
   });
+}
+
+/** What the comments after `console.log(...)` lines promise. */
+export function promisesOf(code: string): string[] {
+  return [...code.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm)].map((promise) => promise[1] ?? '');
 }
 
 /** The module that holds an example, to be imported; it runs on the given backend whichever it names. */

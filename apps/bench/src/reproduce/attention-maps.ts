@@ -72,7 +72,7 @@ function readableTokens({ tokenize }: PublishedModel, text: string) {
 }
 
 /** The space a piece starts with is left away, unless it is all there is. */
-const labelOf = ({ piece }: Token) => (piece === wordStart ? piece : piece.replace(wordStart, ''));
+export const labelOf = ({ piece }: Token) => (piece === wordStart ? piece : piece.replace(wordStart, ''));
 
 function shorten(text: string, width: number): string {
   const letters = [...text];
