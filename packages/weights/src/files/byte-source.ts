@@ -38,7 +38,8 @@ export async function openSource(where: string, file: FileLike): Promise<ByteSou
 
 async function sourceOf(where: string, file: FileLike): Promise<ByteSource> {
   if (file instanceof ArrayBuffer) return ofBytes(new Uint8Array(file));
-  if (file instanceof Uint8Array) return ofBytes(file);
+  // Also those of other windows.
+  if (ArrayBuffer.isView(file)) return ofBytes(new Uint8Array(file.buffer, file.byteOffset, file.byteLength));
   if (typeof Blob === 'function' && file instanceof Blob) return ofBlob(file);
   if (isObject(file) && 'stat' in file && typeof file.read === 'function') return ofOpenFile(file);
   if (isObject(file) && 'size' in file && typeof file.readBytes === 'function') return file;

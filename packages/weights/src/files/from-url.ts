@@ -6,6 +6,14 @@ const where = 'fromUrl';
 /** Asked for at once: most headers lie within. */
 const headLength = 2 ** 16;
 
+/** A part of a file that is asked for. */
+interface Wanted {
+  readonly start: number;
+  readonly length: number;
+  /** Of the whole file, once it is known. */
+  readonly size?: number;
+}
+
 /** A part of a file that a server gave, and what it says of the whole. */
 interface Part {
   readonly bytes: Uint8Array;
@@ -22,14 +30,14 @@ interface Part {
  * @throws FileError where the server cannot be reached, gives no parts of files, or the file changes while it is read
  */
 export async function fromUrl(address: string | URL, init: RequestInit = {}): Promise<ByteSource> {
-  const head = await fetchPart(address, init, [0, headLength]);
+  const head = await fetchPart(address, init, { start: 0, length: headLength });
   const { size, version } = head;
   return {
     size,
     async readBytes(start, length) {
       if (length === 0) return new Uint8Array(0);
       if (start + length <= head.bytes.length) return head.bytes.slice(start, start + length);
-      const part = await fetchPart(address, init, [start, length]);
+      const part = await fetchPart(address, init, { start, length, size });
       if (part.size !== size || part.version !== version)
         throw new FileError(where, 'the file must not change while it is read', { address: `${address}` });
       return part.bytes;
@@ -37,13 +45,9 @@ export async function fromUrl(address: string | URL, init: RequestInit = {}): Pr
   };
 }
 
-async function fetchPart(
-  address: string | URL,
-  init: RequestInit,
-  range: readonly [number, number],
-): Promise<Part> {
+async function fetchPart(address: string | URL, init: RequestInit, wanted: Wanted): Promise<Part> {
   try {
-    return await askedPart(address, init, range);
+    return await askedPart(address, init, wanted);
   } catch (error) {
     if (error instanceof FileError || init.signal?.aborted) throw error;
     const { message, cause } = error as Error;
@@ -54,28 +58,40 @@ async function fetchPart(
   }
 }
 
-async function askedPart(
-  address: string | URL,
-  init: RequestInit,
-  [start, length]: readonly [number, number],
-): Promise<Part> {
+async function askedPart(address: string | URL, init: RequestInit, wanted: Wanted): Promise<Part> {
+  const { start, length } = wanted;
   const headers = new Headers(init.headers);
   headers.set('Range', `bytes=${start}-${start + length - 1}`);
   const response = await fetch(address, { ...init, headers });
   const { status } = response;
   const range = response.headers.get('Content-Range');
-  const [, from, to, size] = (/^bytes (\d+)-(\d+)\/(\d+)$/.exec(range ?? '') ?? []).map(Number);
-  const isPart =
-    status === 206 && from === start && to! < size! && to! === Math.min(start + length, size!) - 1;
+  const [from, to, size] = rangeOf(range) ?? [start, undefined, wanted.size ?? (await sizeOf(address, init))];
+  const last = Math.min(start + length, size) - 1;
+  const isPart = status === 206 && from === start && start <= last && (to ?? last) === last;
   if (!isPart) {
     await response.body?.cancel();
-    throw new FileError(where, refusal(status), { address: `${address}`, status, 'Content-Range': range });
+    throw new FileError(where, refusal(status), {
+      address: `${address}`,
+      status,
+      'Content-Range': range,
+      size,
+    });
   }
-  return {
-    bytes: await readBody(response, to! - start + 1),
-    size: size!,
-    version: response.headers.get('ETag') ?? response.headers.get('Last-Modified'),
-  };
+  const version = response.headers.get('ETag') ?? response.headers.get('Last-Modified');
+  return { bytes: await readBody(response, last - start + 1), size, version };
+}
+
+/** First and last place and the size of the whole; undefined where a browser may not see them, of another origin. */
+function rangeOf(range: string | null): readonly [number, number, number] | undefined {
+  if (range === null) return undefined;
+  const [, from, to, size] = (/^bytes (\d+)-(\d+)\/(\d+)$/.exec(range) ?? []).map(Number);
+  return [from ?? NaN, to ?? NaN, size ?? NaN];
+}
+
+/** Browsers always see the length of a whole file. */
+async function sizeOf(address: string | URL, init: RequestInit): Promise<number> {
+  const { headers } = await fetch(address, { ...init, method: 'HEAD' });
+  return Number(headers.get('Content-Length') ?? NaN);
 }
 
 function refusal(status: number): string {

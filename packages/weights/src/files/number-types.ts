@@ -86,8 +86,9 @@ function exactly(integers: ArrayLike<number | bigint>): Float32Array {
   const numbers = new Float32Array(integers.length);
   for (let n = 0; n < integers.length; n++) {
     const integer = integers[n]!;
-    numbers[n] = Number(integer);
-    if (BigInt(numbers[n]!) === BigInt(integer)) continue;
+    const number = Math.fround(Number(integer));
+    numbers[n] = number;
+    if (typeof integer === 'bigint' ? BigInt(number) === integer : number === integer) continue;
     throw new FileError('read', 'a whole number must fit into float32; readBytes gives it as it lies', {
       integer,
     });

@@ -33,7 +33,9 @@ function nextShape(step: WeightStep, shape: readonly number[]): readonly number[
   if ('slice' in step) {
     const { axis, start, size } = step.slice;
     const isWithin =
-      axis >= 0 && axis < shape.length && start >= 0 && size >= 0 && start + size <= shape[axis]!;
+      axis in shape &&
+      [start, size].every((n) => Number.isInteger(n) && n >= 0) &&
+      start + size <= shape[axis]!;
     return isWithin ? shape.map((length, n) => (n === axis ? size : length)) : 'it must lie within the axis';
   }
   return 'affine' in step ? shape : 'a step must be a reshape, transpose, slice or affine';
