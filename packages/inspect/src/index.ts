@@ -5,6 +5,8 @@ export type { HeadPattern } from './head-pattern';
 export { type HeadStatistics, headStatistics, type StatisticsOptions } from './head-statistics';
 export { type HeadWeights, type MapTokens, readHeads } from './head-weights';
 export { cacheShape, type LayerConfig, type ShapesOfVariant } from './layer-config';
+export { type BytesByStorage, type ModelPlan, planModel } from './model-plan/plan-model';
+export type { PlannedAttention } from './model-plan/planned-attention';
 export type { EntryOptions } from './read-entry';
 export { type Beside, blockLabels, blockMeans, type RowValues, readRows } from './row-values';
 export { type SvgMapOptions, svgHeadMaps } from './svg-head-maps';

@@ -12,6 +12,9 @@ async function run(...args: string[]) {
     print: (lines) => {
       written.out += lines.join('\n');
     },
+    write: (text) => {
+      written.out += text;
+    },
     printError: (text) => {
       written.error += text;
     },
@@ -29,7 +32,16 @@ describe('runCommandLine', () => {
       expect(out).toContain(word);
   });
 
+  it('writes a plan for other programs alone to the terminal', async () => {
+    const { code, out, error } = await run('plan', 'Mistral 7B', '--json', '-');
+    expect([code, error]).toEqual([0, '']);
+    const { parameters, cache } = JSON.parse(out);
+    expect(parameters.attention).toBe(32 * 41_943_040);
+    expect(cache.bytesPerToken.float16).toBe(131_072);
+  });
+
   it.each([
+    [['plan', 'Mistral 7B', '--json', 'no/such/folder/file.json'], 'there is no folder'],
     [['--backend', 'nonsense'], 'Allowed choices are tensorflow, wasm, cpu'],
     [['attention', 'a whale', '--layer', '3'], 'Allowed choices are 1, 2'],
     [['attention', 'a whale', '--quick'], '--layer <number>'],
@@ -66,7 +78,7 @@ describe('runCommandLine', () => {
     [['plan', '--heads', '-3'], 'Allowed are whole numbers from 1 to 1,048,576'],
     [['plan', '--context', '1e9'], 'Allowed are whole numbers from 1 to 1,073,741,824'],
     [['plan', 'bert-base', '--memory', '8'], '8GB'],
-    [['plan', '--embed-dim', '100', '--heads', '7'], 'embedDim must divide by numHeads'],
+    [['plan', '--embed-dim', '100', '--heads', '7'], 'heads must divide the width'],
     [['plan', 'bert-base', 'gpt-2'], 'too many arguments'],
     [['--fast'], '--quick'],
     [['atention', 'a whale'], 'attention [options] <text>'],

@@ -1,7 +1,5 @@
 // The command line: `bench`, `bench attention TEXT`, `bench plan MODEL`, `bench backends` and `bench gates`.
-import { existsSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { dirname } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
 import { type BackendName, backendNames } from '../backends/backend-name';
 import { caches } from '../compare/caches';
@@ -13,7 +11,7 @@ import { methods } from '../positions/methods';
 import { UsageError, WrongResultError } from './errors';
 import { listOf, oneOf, wholeNumber } from './option-values';
 import type { Outlet } from './outlet';
-import { userPath } from './user-path';
+import { writablePath } from './user-path';
 
 /** Runs it and gives the exit code: 0, 1 for a wrong result or a defect, 2 for a wrong command line. */
 export async function runCommandLine(args: readonly string[], outlet: Outlet): Promise<number> {
@@ -169,10 +167,3 @@ const backendOption = () =>
   new Option('--backend <name>', 'what computes; default: the first of these that starts').choices(
     backendNames,
   );
-
-function writablePath(file: string): string {
-  const path = userPath(file);
-  if (!existsSync(dirname(path))) throw new UsageError(`--json: there is no folder ${dirname(path)}`);
-  if (existsSync(path) && statSync(path).isDirectory()) throw new UsageError(`--json: ${path} is a folder`);
-  return path;
-}

@@ -6,6 +6,8 @@ export interface Outlet {
   readonly terminal: Terminal;
   readonly progress: Progress;
   print(lines: readonly string[]): void;
+  /** As it is, whatever the width of the terminal: for other programs. */
+  write(text: string): void;
   printError(text: string): void;
 }
 
@@ -19,6 +21,10 @@ export function processOutlet({ stdout, stderr, env }: NodeJS.Process): Outlet {
     print: (lines) => {
       progress.clear();
       stdout.write(`${lines.flatMap((line) => wrapText(line, terminal.width)).join('\n')}\n`);
+    },
+    write: (text) => {
+      progress.clear();
+      stdout.write(text);
     },
     printError: (text) => stderr.write(`${text.trimEnd()}\n`),
   };

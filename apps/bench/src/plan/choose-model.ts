@@ -1,10 +1,10 @@
 // The model that a plan is made for: known by its name, its config.json or from flags.
 import { existsSync } from 'node:fs';
-import { type CacheShape, isAttentionError } from '@polyhead/core';
-import { cacheShape, type LayerConfig, typicalModels } from '@polyhead/inspect';
+import { isAttentionError } from '@polyhead/core';
+import { type LayerConfig, type PlannedAttention, planModel, typicalModels } from '@polyhead/inspect';
 import { UsageError } from '../command-line/errors';
 import { userPath } from '../command-line/user-path';
-import { readConfigFile } from './config-file';
+import { printable, readJsonObject } from './json-object';
 import type { PlannedModel } from './planned-model';
 
 /** Sizes that flags give, or change. */
@@ -30,13 +30,54 @@ function namedModel(name: string): PlannedModel | undefined {
   const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '');
   const known = typicalModels.find((model) => plain(model.name) === plain(name));
   if (!known) return undefined;
-  const { source, ...model } = known;
-  return { ...model, notes: [`source: ${source}`] };
+  const { source, config, layers, cached } = known;
+  const plan = config
+    ? planned(known.name, jsonOf(config, { layers, isEncoder: !cached }))
+    : planned(known.name, latentModels[known.name]!);
+  return { ...plan, notes: [...plan.notes, `source: ${source}`] };
+}
+
+/** Heads that come from a latent, which no config of a layer describes (DeepSeek-AI 2024, 2405.04434, appendix B). */
+const latentModels: { readonly [name: string]: object } = {
+  'DeepSeek-V2': {
+    ...{ model_type: 'deepseek_v2', hidden_size: 5120, num_hidden_layers: 60, num_attention_heads: 128 },
+    ...{ kv_lora_rank: 512, q_lora_rank: 1536, qk_nope_head_dim: 128, qk_rope_head_dim: 64, v_head_dim: 128 },
+  },
+};
+
+/** The config.json of layers that are all alike. */
+function jsonOf(config: LayerConfig, { layers, isEncoder }: { layers: number; isEncoder: boolean }): object {
+  return {
+    model_type: isEncoder ? 'modernbert' : 'llama',
+    hidden_size: config.embedDim,
+    num_attention_heads: config.numHeads,
+    num_key_value_heads: config.numKeyValueHeads ?? config.numHeads,
+    num_hidden_layers: layers,
+    attention_bias: config.useBias === true,
+    ...(config.headDim && { head_dim: config.headDim }),
+  };
+}
+
+/** @throws UsageError for what is no config, or has sizes that cannot be */
+function planned(name: string, json: object): PlannedModel {
+  try {
+    const { attentionLayers: _, parameters: __, ...plan } = planModel(json);
+    return { name, ...plan };
+  } catch (error) {
+    if (isAttentionError(error)) throw new UsageError(`${name}: ${oneLine(error.message)}`);
+    throw error;
+  }
+}
+
+/** Without the function that found it; the facts of an error stand on lines of their own. */
+function oneLine(message: string): string {
+  const parts = message.replace(/^\w+: /, '').split('\n');
+  return printable(parts.map((part) => part.trim().replace(/\s+/g, ' ')).join(', '));
 }
 
 function fromFile(file: string): PlannedModel {
   const path = userPath(file);
-  if (file !== '' && existsSync(path)) return { ...readConfigFile(path), name: file };
+  if (file !== '' && existsSync(path)) return planned(file, readJsonObject(path));
   const names = typicalModels.map(({ name }) => name).join(', ');
   throw new UsageError(`there is no model and no file ${JSON.stringify(file)}; models: ${names}`);
 }
@@ -47,40 +88,44 @@ function fromFlags({ embedDim, heads, ...flags }: SizeFlags): PlannedModel {
       'give a model, the path of a config.json, or --embed-dim and --heads; --help shows all',
     );
   }
-  const cached = { batch: 1, heads: 1, keySize: 1, valueSize: 1 }; // a decoder's: the flags say which
-  const config = { embedDim, numHeads: heads };
-  return changed({ name: 'A model', layers: 1, config, cached, notes: [] }, { embedDim, ...flags });
+  const { kvHeads, headDim, layers = 1 } = flags;
+  const config = {
+    embedDim,
+    numHeads: heads,
+    ...(kvHeads && { numKeyValueHeads: kvHeads }),
+    ...(headDim && { headDim }),
+  };
+  return planned('A model', jsonOf(config, { layers, isEncoder: false }));
 }
 
-/** The model with other sizes. */
-function changed(model: PlannedModel, { layers = model.layers, ...flags }: SizeFlags): PlannedModel {
-  const names = {
-    embedDim: 'embedDim',
-    heads: 'numHeads',
-    kvHeads: 'numKeyValueHeads',
-    headDim: 'headDim',
-  } as const;
-  const sizes = Object.entries(names).flatMap(([flag, name]) => {
-    const size = flags[flag as keyof typeof names];
-    return size === undefined ? [] : [[name, size] as const];
-  });
-  if (sizes.length === 0) return { ...model, layers };
-  if (!model.config) {
+/** The model with other sizes: of layers that are all alike. */
+function changed(
+  model: PlannedModel,
+  { layers, embedDim, heads, kvHeads, headDim }: SizeFlags,
+): PlannedModel {
+  const changesHeads = [embedDim, heads, kvHeads, headDim].some((size) => size !== undefined);
+  if (layers === undefined && !changesHeads) return model;
+  const [first] = model.layers as readonly [PlannedAttention];
+  const isUniform = model.layers.every((layer) => JSON.stringify(layer) === JSON.stringify(first));
+  if (!isUniform)
+    throw new UsageError(`the layers of ${model.name} differ: their sizes cannot be changed by flags`);
+  const count = layers ?? model.layers.length;
+  if (!changesHeads) return { ...model, layers: Array.from({ length: count }, () => first) };
+  if (first.isLatent) {
     throw new UsageError(
       `the heads of ${model.name} come from a latent: of its sizes only --layers can be changed`,
     );
   }
-  const config: LayerConfig = { ...model.config, ...Object.fromEntries(sizes) };
-  const cached = shapeOf(config);
-  return { ...model, layers, config, ...(model.cached && { cached }) };
-}
-
-/** @throws UsageError for sizes that cannot be */
-function shapeOf(config: LayerConfig): CacheShape {
-  try {
-    return cacheShape(config);
-  } catch (error) {
-    if (isAttentionError(error)) throw new UsageError(error.message);
-    throw error;
-  }
+  const hasOwnSize = first.headDim !== first.embedDim / first.numHeads;
+  const ownHeadDim = headDim ?? (hasOwnSize ? first.headDim : undefined);
+  const isGrouped = first.numKeyValueHeads !== first.numHeads;
+  const config: LayerConfig = {
+    embedDim: embedDim ?? first.embedDim,
+    numHeads: heads ?? first.numHeads,
+    useBias: first.parameters !== first.matrices,
+    ...(ownHeadDim !== undefined && { headDim: ownHeadDim }),
+    numKeyValueHeads: kvHeads ?? (isGrouped ? first.numKeyValueHeads : (heads ?? first.numHeads)),
+  };
+  const plan = planned(model.name, jsonOf(config, { layers: count, isEncoder: model.cache === null }));
+  return { ...plan, ...(model.context && { context: model.context }), notes: model.notes };
 }

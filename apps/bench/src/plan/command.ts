@@ -1,7 +1,9 @@
 // `bench plan`: what the attention of a model takes, at once and without computing any.
+import { writeFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { byteSize, wholeNumber } from '../command-line/option-values';
 import type { Outlet } from '../command-line/outlet';
+import { writablePath } from '../command-line/user-path';
 import type { ByteSize } from '../print/byte-size';
 import { mostSize, mostTokens } from './planned-model';
 
@@ -14,6 +16,7 @@ interface PlanFlags {
   readonly context?: number;
   readonly batch: number;
   readonly memory?: ByteSize;
+  readonly json?: string;
 }
 
 const defaultContext = 4096;
@@ -36,16 +39,21 @@ export function planCommand(outlet: Outlet): Command {
   command.addOption(
     new Option('--memory <size>', 'for keys and values, such as 8GB: which context fits').argParser(byteSize),
   );
+  command.option('--json <file>', 'also write the numbers to a file; - writes them alone, to the terminal');
   return command.action(async (modelOrPath: string | undefined, flags: PlanFlags) => {
-    const [{ chooseModel }, { planAttention }, { planLines }] = await Promise.all([
+    const [{ chooseModel }, { planAttention }, { planJson, planLines }] = await Promise.all([
       import('./choose-model'),
       import('./plan'),
       import('./report'),
     ]);
-    const { context, batch, memory, ...sizes } = flags;
+    const { context, batch, memory, json, ...sizes } = flags;
+    const path = json === undefined || json === '-' ? undefined : writablePath(json); // before anything is printed
     const model = chooseModel(modelOrPath, sizes);
     const tokens = context ?? model.context ?? defaultContext;
     const plan = planAttention(model, { context: tokens, batch, ...(memory && { memory }) });
-    outlet.print(planLines(plan, outlet.terminal.width));
+    const text = `${JSON.stringify(planJson(plan), undefined, 2)}\n`;
+    if (json === '-') outlet.write(text);
+    else outlet.print(planLines(plan, outlet.terminal.width));
+    if (path !== undefined) writeFileSync(path, text);
   });
 }

@@ -49,6 +49,6 @@ export function shown(value: unknown): string {
 }
 
 /** Escapes of a file must not reach the terminal. */
-function printable(text: string): string {
+export function printable(text: string): string {
   return text.replace(/\p{C}/gu, '�');
 }

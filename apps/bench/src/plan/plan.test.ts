@@ -1,17 +1,35 @@
-import { causal } from '@polyhead/core';
-import { attentionCost, cacheBytes, cacheShape } from '@polyhead/inspect';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { causal, slidingWindow } from '@polyhead/core';
+import { attentionCost, cacheBytes, cacheShape, visiblePairs } from '@polyhead/inspect';
 import { expect, it } from 'vitest';
 import { caches } from '../compare/caches';
 import { chooseModel } from './choose-model';
 import { planAttention, storagesOf } from './plan';
-import { planLines } from './report';
+import { planJson, planLines } from './report';
 
+const llama = { model_type: 'llama', hidden_size: 32, num_attention_heads: 4, num_hidden_layers: 2 };
+
+/** The model of a config.json. */
+function fileModel(json: object) {
+  const folder = mkdtempSync(join(tmpdir(), 'polyhead-'));
+  const file = join(folder, 'config.json');
+  writeFileSync(file, JSON.stringify(json));
+  try {
+    return chooseModel(file, {});
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const config = { embedDim: 24, numHeads: 6, numKeyValueHeads: 2 };
 const grouped = chooseModel(undefined, { embedDim: 24, heads: 6, kvHeads: 2, layers: 3 });
 
 it('counts what a causal mask leaves visible, exactly', () => {
   const { parameters, flops } = planAttention(grouped, { context: 37, batch: 2 });
-  const cost = attentionCost(grouped.config!, { batch: 2, queries: 37, mask: causal() });
-  expect(parameters).toEqual({ layer: cost.parameters, all: 3 * cost.parameters });
+  const cost = attentionCost(config, { batch: 2, queries: 37, mask: causal() });
+  expect(parameters).toEqual({ all: 3 * cost.parameters, matrices: 3 * cost.parameters });
   const { scores, mixing, projections, total } = cost.flops.forward;
   expect(flops!.prompt).toEqual({
     projections: 3 * projections,
@@ -19,7 +37,7 @@ it('counts what a causal mask leaves visible, exactly', () => {
     mixing: 3 * mixing,
     total: 3 * total,
   });
-  const token = attentionCost(grouped.config!, { batch: 2, queries: 1, keys: 37, cachedKeys: 36 });
+  const token = attentionCost(config, { batch: 2, queries: 1, keys: 37, cachedKeys: 36 });
   expect(flops!.token!.total).toBe(3 * token.flops.forward.total);
 });
 
@@ -55,7 +73,7 @@ it('lets every token of an encoder see every token, and keeps nothing', () => {
 
 it('answers for the largest sizes there are', () => {
   const most = 2 ** 20;
-  const model = chooseModel(undefined, { embedDim: most, heads: most, layers: most });
+  const model = chooseModel(undefined, { embedDim: most, heads: most, layers: 1024 });
   const plan = planAttention(model, { context: 2 ** 30, batch: most });
   expect(Number.isFinite(plan.flops!.prompt.total)).toBe(true);
   expect(Number.isFinite(plan.cache!.at(-1)!.bytes.float32!)).toBe(true);
@@ -73,4 +91,45 @@ it('gives a cache that is added to the registry and takes other bytes a column o
   expect(Object.keys(row.bytes)).toEqual(['float32', 'float16', 'int8', 'int4', 'last 100']);
   expect(row.bytes['last 100']).toBe(3 * 800);
   expect(planLines(plan, 200).find((line) => line.startsWith('400 tokens'))).toMatch(/ 2\.34 KiB$/);
+});
+
+it('bounds windows, and counts the pairs that they leave visible', () => {
+  const json = { ...llama, sliding_window: 5, layer_types: ['sliding_attention', 'full_attention'] };
+  const plan = planAttention(fileModel(json), { context: 12, batch: 3 });
+  const pairs = visiblePairs({ batch: 3, queries: 12, mask: causal() }, 4);
+  const inWindow = visiblePairs({ batch: 3, queries: 12, mask: slidingWindow({ left: 4, right: 0 }) }, 4);
+  expect(plan.flops.prompt.scores).toBe(2 * 8 * (pairs + inWindow));
+  const [bare, bounded] = plan.cache!.filter(({ tokens }) => tokens === 12);
+  const each = 3 * 2 * 4 * 8 * 4; // bytes of a token in one layer
+  expect(bare!.bytes.float32).toBe(2 * 12 * each);
+  expect(bounded).toMatchObject({ isBounded: true, bytes: { float32: (12 + 5) * each } });
+});
+
+it('keeps cross-attention apart, in JSON too', () => {
+  const json = {
+    model_type: 'bart',
+    d_model: 32,
+    encoder_layers: 2,
+    decoder_layers: 3,
+    encoder_attention_heads: 4,
+  };
+  const model = fileModel({ ...json, decoder_attention_heads: 4, is_encoder_decoder: true });
+  const written = planJson(planAttention(model, { context: 8, batch: 1 }));
+  expect(written).toMatchObject({
+    context: null,
+    attentionLayers: 8,
+    parameters: { attention: 8 * (4 * 32 * 32 + 4 * 32) },
+    cache: {
+      bytesPerToken: { float32: 768, float16: 384, int8: 192, int4: 96 },
+      crossBytesPerSourceToken: { float32: 768 },
+    },
+    notes: [],
+  });
+});
+
+it('names what is not understood', () => {
+  const model = fileModel({ ...llama, index_head_dim: 64 });
+  const plan = planAttention(model, { context: 8, batch: 1 });
+  expect(planLines(plan, 100)).toContain('unsure of bytes: "index_head_dim" is not understood');
+  expect(planJson(plan)).toMatchObject({ unsure: { cache: ['index_head_dim'] } });
 });

@@ -1,6 +1,12 @@
 // What a model's attention takes: parameters, bytes of keys and values, operations. Arithmetic; no layer is made.
 import type { CacheShape } from '@polyhead/core';
-import { attentionCost, type CacheStorage, cacheBytes, type Flops, storageBits } from '@polyhead/inspect';
+import {
+  type CacheStorage,
+  cacheBytes,
+  type Flops,
+  type PlannedAttention,
+  storageBits,
+} from '@polyhead/inspect';
 import { type ComparedCache, caches } from '../compare/caches';
 import type { ByteSize } from '../print/byte-size';
 import type { PlannedModel } from './planned-model';
@@ -17,13 +23,20 @@ export interface PlanRequest {
 /** All layers together, but where it says otherwise. */
 export interface Plan extends PlanRequest {
   readonly model: PlannedModel;
-  readonly parameters?: { readonly layer: number; readonly all: number };
+  readonly parameters: { readonly all: number; readonly matrices: number };
   /** Operations of a prompt of the whole context, and of one token behind the others, where they are kept. */
-  readonly flops?: { readonly prompt: Flops; readonly token?: Flops };
+  readonly flops: { readonly prompt: Flops; readonly token?: Flops };
   /** Bytes of the batch; absent where nothing is kept. */
-  readonly cache?: readonly { readonly tokens: number; readonly bytes: NumberByStorage }[];
+  readonly cache?: readonly CacheRow[];
   /** The largest context whose keys and values fit the memory. */
   readonly fits?: NumberByStorage;
+}
+
+export interface CacheRow {
+  readonly tokens: number;
+  /** True: layers with a window keep no more than it. */
+  readonly isBounded?: true;
+  readonly bytes: NumberByStorage;
 }
 
 /** By the name of the storage. */
@@ -32,26 +45,21 @@ type NumberByStorage = Readonly<Record<string, number>>;
 /** How keys and values can be kept. */
 interface Storage {
   readonly name: string;
-  bytes(shape: CacheShape, tokens: number, layers: number): number;
+  /** Of one layer. */
+  bytes(shape: CacheShape, tokens: number): number;
 }
 
 /** Numbers of each size, and the caches of the comparison that take other bytes than floats do. */
 export function storagesOf(registry: readonly ComparedCache[] = caches): Storage[] {
   const plain = Object.keys(storageBits).map((name): Storage => {
     const storage = name as CacheStorage;
-    return { name, bytes: (shape, tokens, layers) => cacheBytes(shape, { tokens, layers, storage }) };
+    return { name, bytes: (shape, tokens) => cacheBytes(shape, { tokens, storage }) };
   });
   const [probe, tokens] = [{ batch: 1, heads: 2, keySize: 64, valueSize: 64 }, 256];
   const others = registry.filter(
     (cache) => cache.predictBytes(probe, tokens) !== cacheBytes(probe, { tokens }),
   );
-  return [
-    ...plain,
-    ...others.map(({ name, predictBytes }) => ({
-      name,
-      bytes: (shape: CacheShape, count: number, layers: number) => layers * predictBytes(shape, count),
-    })),
-  ];
+  return [...plain, ...others.map(({ name, predictBytes }) => ({ name, bytes: predictBytes }))];
 }
 
 export function planAttention(
@@ -59,47 +67,98 @@ export function planAttention(
   request: PlanRequest,
   storages: readonly Storage[] = storagesOf(),
 ): Plan {
-  return { ...request, model, ...costOf(model, request), ...cacheOf(model, request, storages) };
-}
-
-function costOf({ config, layers, cached }: PlannedModel, { context, batch }: PlanRequest): Partial<Plan> {
-  if (!config) return {};
-  const prompt = attentionCost(config, { batch, queries: context });
-  const parameters = { layer: prompt.parameters, all: layers * prompt.parameters };
-  if (!cached) return { parameters, flops: { prompt: times(prompt.flops.forward, layers) } };
-  const token = attentionCost(config, { batch, queries: 1, keys: context, cachedKeys: context - 1 });
-  // Query i sees i + 1 keys: half of all pairs, and half of the diagonal.
-  const seen = (context + 1) / (2 * context);
+  const total = (of: (layer: PlannedAttention) => number) => sum(model.layers.map(of));
+  const parameters = { all: total((layer) => layer.parameters), matrices: total((layer) => layer.matrices) };
   return {
+    ...request,
+    model,
     parameters,
-    flops: { prompt: times(prompt.flops.forward, layers, seen), token: times(token.flops.forward, layers) },
+    flops: flopsOf(model, request),
+    ...cacheOf(model, request, storages),
   };
 }
 
-function times({ projections, scores, mixing }: Flops, layers: number, seen = 1): Flops {
-  const parts = {
-    projections: projections * layers,
-    scores: scores * layers * seen,
-    mixing: mixing * layers * seen,
-  };
+/** Layers that are alike, and how many there are. */
+export function groupsOf(layers: readonly PlannedAttention[]) {
+  const groups = new Map<string, { readonly layer: PlannedAttention; count: number }>();
+  for (const layer of layers) {
+    const { parameters: _, matrices: __, ...sizes } = layer; // shared variables are counted once
+    const group = groups.get(JSON.stringify(sizes));
+    if (group) group.count += 1;
+    else groups.set(JSON.stringify(sizes), { layer, count: 1 });
+  }
+  return [...groups.values()];
+}
+
+/** Of cross-attention, the other sequence is taken to be as long, and to be projected with the prompt. */
+function flopsOf({ layers, cache }: PlannedModel, { context: S, batch }: PlanRequest): Plan['flops'] {
+  const prompt = totalled(layers, (layer) => [batch * S, batch * promptPairs(layer, S)]);
+  if (cache === null) return { prompt };
+  const decoding = layers.filter(({ part }) => part === 'decoder');
+  const tokenPairs = ({ window = S, cross }: PlannedAttention) => (cross ? S : Math.min(window, S));
+  return { prompt, token: totalled(decoding, (layer) => [batch, batch * tokenPairs(layer)]) };
+}
+
+/** Query i of a decoder sees keys 0 to i, the last `window` of them; of an encoder all. */
+function promptPairs({ part, cross, window }: PlannedAttention, S: number): number {
+  const seen = Math.min(window ?? S, S);
+  if (cross) return S * S;
+  return part === 'encoder' ? S * seen : seen * S - (seen * (seen - 1)) / 2;
+}
+
+function totalled(
+  layers: readonly PlannedAttention[],
+  work: (layer: PlannedAttention) => readonly [rows: number, pairs: number],
+): Flops {
+  const parts = { projections: 0, scores: 0, mixing: 0 };
+  for (const { layer, count } of groupsOf(layers)) {
+    const { numHeads, headDim, valueHeadDim, matrices } = layer;
+    const [rows, pairs] = work(layer);
+    parts.projections += 2 * count * rows * matrices;
+    parts.scores += 2 * count * pairs * numHeads * headDim;
+    parts.mixing += 2 * count * pairs * numHeads * valueHeadDim;
+  }
   return { ...parts, total: parts.projections + parts.scores + parts.mixing };
 }
 
+/** What a cache keeps of the layer. */
+function shapeOf(
+  { numKeyValueHeads, headDim, valueHeadDim, isLatent, cachedNumbers }: PlannedAttention,
+  batch: number,
+) {
+  return isLatent
+    ? { batch, heads: 1, keySize: cachedNumbers, valueSize: 0 }
+    : { batch, heads: numKeyValueHeads, keySize: headDim, valueSize: valueHeadDim };
+}
+
 function cacheOf(
-  { cached, layers }: PlannedModel,
+  { layers, cache }: PlannedModel,
   { context, batch, memory }: PlanRequest,
   storages: readonly Storage[],
 ): Partial<Plan> {
-  if (!cached) return {};
-  const shape = { ...cached, batch: cached.batch * batch };
-  const each = (numberOf: (bytes: (tokens: number) => number) => number): NumberByStorage =>
-    Object.fromEntries(
-      storages.map(({ name, bytes }) => [name, numberOf((tokens) => bytes(shape, tokens, layers))]),
+  if (cache === null) return {};
+  const kept = groupsOf(layers.filter(({ cachedNumbers, cross }) => cachedNumbers > 0 && !cross));
+  const bytesOf = ({ bytes }: Storage, tokens: number, isBounded = false) =>
+    sum(
+      kept.map(({ layer, count }) => {
+        const { window = tokens } = isBounded ? layer : {};
+        return count * bytes(shapeOf(layer, batch), Math.min(tokens, window));
+      }),
     );
+  const each = (numberOf: (storage: Storage) => number): NumberByStorage =>
+    Object.fromEntries(storages.map((storage) => [storage.name, numberOf(storage)]));
   const contexts = [...new Set([1, Math.ceil(context / 4), context, 4 * context])];
+  const bounded = (tokens: number) => kept.some(({ layer }) => (layer.window ?? tokens) < tokens);
   return {
-    cache: contexts.map((tokens) => ({ tokens, bytes: each((bytes) => bytes(tokens)) })),
-    ...(memory && { fits: each((bytes) => mostThatFit(memory.bytes, bytes)) }),
+    cache: contexts.flatMap((tokens): CacheRow[] => [
+      { tokens, bytes: each((storage) => bytesOf(storage, tokens)) },
+      ...(bounded(tokens)
+        ? [{ tokens, isBounded: true as const, bytes: each((storage) => bytesOf(storage, tokens, true)) }]
+        : []),
+    ]),
+    ...(memory && {
+      fits: each((storage) => mostThatFit(memory.bytes, (tokens) => bytesOf(storage, tokens))),
+    }),
   };
 }
 
@@ -113,3 +172,5 @@ function mostThatFit(most: number, bytes: (tokens: number) => number): number {
   }
   return fits;
 }
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, n) => total + n, 0);

@@ -11,6 +11,7 @@ it('tells a decoder', () => {
   expect(lines('LLaMA-2 7B')).toEqual([
     'LLaMA-2 7B: 32 attention layers, 4,096 wide, 32 heads × 128, 32 key/value heads',
     'parameters of attention: 67,108,864 a layer, 2,147,483,648 in all',
+    'their matrices as float32: 8 GiB; with the copies that wasm packs, 16 GiB',
     'source: Touvron et al. 2023, 2307.09288',
     '',
     'Keys and values of 1 sequence, all layers',
@@ -34,13 +35,18 @@ it('tells a decoder', () => {
 it('tells an encoder and a latent by what they have', () => {
   expect(lines('BERT-base').join('\n')).toContain('an encoder: it keeps no keys and values');
   const latent = lines('DeepSeek-V2').join('\n');
-  expect(latent).toContain('60 attention layers, 576 numbers kept of a token in each');
-  expect(latent).toContain('parameters and operations are not counted');
-  expect(latent).not.toContain('FLOP');
+  expect(latent).toContain('60 attention layers, 5,120 wide, 128 heads from a latent, 576 numbers kept');
+  // Its matrices by hand: queries down and up, keys and values down and up, output.
+  const matrices = 5120 * 1536 + 1536 * 128 * 192 + 5120 * 576 + 512 * 128 * 256 + 128 * 128 * 5120;
+  expect(latent).toContain(`${matrices.toLocaleString('en-US')} a layer`);
+});
+
+it('tells the parameters of GPT-3, with and without biases', () => {
+  expect(lines('GPT-3 175B')[1]).toMatch(/604,028,928 a layer \(603,979,776 without biases\)/);
 });
 
 it('fits a narrow terminal', () => {
   const narrow = lines('LLaMA-2 7B', 50);
-  const tables = narrow.filter((line) => /KiB|MiB|GiB|FLOP|tokens {2}/.test(line));
+  const tables = narrow.filter((line) => /[KMG]iB {2}|FLOP|tokens {2}/.test(line));
   expect(Math.max(...tables.map((line) => line.length))).toBeLessThanOrEqual(50);
 });

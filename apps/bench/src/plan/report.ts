@@ -1,50 +1,86 @@
 // A plan as lines that a person reads.
-import { cacheShape } from '@polyhead/inspect';
+import type { PlannedAttention } from '@polyhead/inspect';
 import { formatBytes } from '../print/byte-size';
 import { count, threeDigits } from '../print/format-number';
 import { alignWithin } from '../print/table';
-import type { Plan } from './plan';
+import { shown } from './json-object';
+import { groupsOf, type Plan } from './plan';
 import type { PlannedModel } from './planned-model';
 
 export function planLines(plan: Plan, width: number): string[] {
   const { parameters, model } = plan;
+  const count32 = (numbers: number) => formatBytes(4 * numbers);
   return [
-    describeModel(model),
-    parameters
-      ? `parameters of attention: ${count(parameters.layer)} a layer, ${count(parameters.all)} in all`
-      : 'its heads come from a latent: parameters and operations are not counted',
-    ...model.notes,
+    ...describeModel(model),
+    parameterLine(plan),
+    `their matrices as float32: ${count32(parameters.matrices)}; with the copies that wasm packs, ${count32(2 * parameters.matrices)}`,
+    ...noteLines(model),
     '',
     ...cacheLines(plan, width),
     ...flopLines(plan, width),
   ];
 }
 
-function describeModel({ name, layers, config, cached }: PlannedModel): string {
-  const title = `${name}: ${count(layers)} attention layer${layers === 1 ? '' : 's'}`;
-  if (!config) return `${title}, ${count(cached!.keySize)} numbers kept of a token in each`;
-  const { heads, keySize } = cacheShape(config);
-  const { embedDim, numHeads } = config;
-  return `${title}, ${count(embedDim)} wide, ${count(numHeads)} heads × ${count(keySize)}, ${count(heads)} key/value heads`;
+function describeModel({ name, layers }: PlannedModel): string[] {
+  const title = `${name}: ${count(layers.length)} attention layer${layers.length === 1 ? '' : 's'}`;
+  const groups = groupsOf(layers);
+  if (groups.length === 1) return [`${title}, ${describeLayer(groups[0]!.layer)}`];
+  const kinds = groups.map(({ layer, count: n }) => {
+    const where = [layer.part, ...(layer.cross ? ['cross-attention'] : [])].join(', ');
+    return `  ${count(n)} × ${where}: ${describeLayer(layer)}`;
+  });
+  return [title, ...kinds];
 }
 
-function cacheLines({ cache, fits, memory, batch }: Plan, width: number): string[] {
+function describeLayer(layer: PlannedAttention): string {
+  const { embedDim, numHeads, numKeyValueHeads, headDim, window, isLatent, cachedNumbers } = layer;
+  if (isLatent)
+    return `${count(embedDim)} wide, ${count(numHeads)} heads from a latent, ${count(cachedNumbers)} numbers kept of a token`;
+  const heads = `${count(embedDim)} wide, ${count(numHeads)} heads × ${count(headDim)}, ${count(numKeyValueHeads)} key/value heads`;
+  const reads = layer.part === 'decoder' && cachedNumbers === 0 ? ", which read another's" : '';
+  return `${heads}${reads}${window === undefined ? '' : `, a window of ${count(window)}`}`;
+}
+
+function parameterLine({ model, parameters }: Plan): string {
+  const [first] = model.layers;
+  const isUniform = model.layers.every((layer) => layer.parameters === first!.parameters);
+  if (!isUniform) return `parameters of attention: ${count(parameters.all)} in all`;
+  const { parameters: ofLayer, matrices } = first!;
+  const without = ofLayer === matrices ? '' : ` (${count(matrices)} without biases)`;
+  return `parameters of attention: ${count(ofLayer)} a layer${without}, ${count(parameters.all)} in all`;
+}
+
+/** Notes, and what is not understood. */
+export function noteLines({ notes, unsure }: Pick<PlannedModel, 'notes' | 'unsure'>): string[] {
+  const numbers = { attentionLayers: 'layers', parameters: 'parameters', cache: 'bytes' };
+  const doubts = Object.entries(numbers).flatMap(([name, words]) => {
+    const keys = unsure[name as keyof typeof unsure];
+    return keys.length === 0
+      ? []
+      : [`unsure of ${words}: ${[...new Set(keys)].map(shown).join(', ')} is not understood`];
+  });
+  return [...doubts, ...notes];
+}
+
+function cacheLines({ cache, fits, memory, batch, model }: Plan, width: number): string[] {
   if (!cache) return ['an encoder: it keeps no keys and values between calls'];
   const storages = Object.keys(cache[0]!.bytes);
-  const rows = cache.map(({ tokens, bytes }) => [
-    `${count(tokens)} token${tokens === 1 ? '' : 's'}`,
+  const rows = cache.map(({ tokens, isBounded, bytes }) => [
+    isBounded ? '  windows bounded' : `${count(tokens)} token${tokens === 1 ? '' : 's'}`,
     ...storages.map((storage) => formatBytes(bytes[storage]!)),
   ]);
   const most = fits && [
     `in ${memory!.text}`,
     ...storages.map((storage) => `${count(fits[storage]!)} tokens`),
   ];
+  const cross = model.cache?.crossBytesPerSourceToken;
   return [
     `Keys and values of ${sequences(batch)}, all layers`,
     ...alignWithin(width, [['context', ...storages], ...rows, ...(most ? [most] : [])], {
       right: storages.map((_, n) => n + 1),
     }),
     'int8 and int4 without their scales',
+    ...(cross ? [`and of each token of the source: ${formatBytes(cross.float32)} as float32`] : []),
   ];
 }
 
@@ -56,7 +92,6 @@ const parts = [
 ] as const;
 
 function flopLines({ flops, context, batch }: Plan, width: number): string[] {
-  if (!flops) return [];
   const { prompt, token } = flops;
   return [
     '',
@@ -87,4 +122,18 @@ function operations(flops: number): string {
   const prefixes = ['', 'K', 'M', 'G', 'T', 'P', 'E'];
   const power = Math.min(prefixes.length - 1, Math.floor(Math.log10(Math.max(1, flops)) / 3));
   return `${threeDigits(flops / 1000 ** power)} ${prefixes[power]}FLOP`;
+}
+
+/** What other programs read. */
+export function planJson({ model, parameters }: Plan): object {
+  const { name, context = null, layers, cache, unsure } = model;
+  return {
+    model: name,
+    context,
+    attentionLayers: layers.length,
+    parameters: { attention: parameters.all },
+    cache,
+    unsure,
+    notes: noteLines(model),
+  };
 }

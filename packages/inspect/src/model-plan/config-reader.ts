@@ -1,0 +1,116 @@
+// A config.json from outside, read by the names that families of models give the same thing. What nobody has read, though its
+// name speaks of attention, can be listed: a plan must not pass over it in silence.
+import { ConfigError } from '@polyhead/core';
+
+/** Plain JSON with names of its own. */
+export type Json = { readonly [name: string]: unknown };
+
+/** Sizes beyond these are no plan for anything. */
+const mostSize = 2 ** 20;
+const mostTokens = 2 ** 30;
+
+/** Names that speak of attention. */
+const ofAttention =
+  /attn|attention|head|kv|query|key|value_|window|sliding|local|global|latent|lora|rank|share|layer_types|block_types|pattern|hybrid|cross_|memory|sink|gate|bias|(^|_)qk?v?(_|$)/;
+/** Names that do so without bearing on how many numbers are learned or kept. */
+const withoutBearing =
+  /drop|prob|impl|backend|rope|rotary|theta|scal|cap|norm|_eps|clip|init|tie_|share_input_output|label|router|expert|moe|mlp|ffn|lm_head|vision|image|audio|mamba|ssm|conv|linear_(num|key|value|attn)|token|vocab|use_cache|cache_impl|type_size|classifier|summary|multiplier|temperature|flash|sdpa|quant|pretrain|output_attentions|softmax|mask|alibi|max_|relative_|pos_att|position|residual|parallel|upcast|fp32|reorder|chunk_size_feed|layerdrop|scope|mem_(eff|rank)|_act$/;
+
+/** One object of a config. */
+export class ConfigReader {
+  private readonly read = new Set<string>();
+
+  /**
+   * @param json its values; null counts as absent
+   * @param path how its names begin in messages: `text_config.`
+   */
+  constructor(
+    private readonly json: Json,
+    readonly path = '',
+  ) {}
+
+  /** The value of the first of these names that is there. */
+  value(...names: readonly string[]): unknown {
+    for (const name of names) this.read.add(name);
+    const found = names.find((name) => Object.hasOwn(this.json, name) && this.json[name] !== null);
+    return found === undefined ? undefined : this.json[found];
+  }
+
+  /** @throws ConfigError unless it is a whole number from 1 on, or absent */
+  size(...names: readonly string[]): number | undefined {
+    return this.wholeNumber(names, mostSize);
+  }
+
+  /** The same of a number of tokens. */
+  tokens(...names: readonly string[]): number | undefined {
+    return this.wholeNumber(names, mostTokens);
+  }
+
+  /** True or false where it is said. */
+  flag(...names: readonly string[]): boolean | undefined {
+    const value = this.value(...names);
+    return typeof value === 'boolean' ? value : undefined;
+  }
+
+  text(...names: readonly string[]): string | undefined {
+    const value = this.value(...names);
+    return typeof value === 'string' ? value : undefined;
+  }
+
+  list(...names: readonly string[]): readonly unknown[] | undefined {
+    const value = this.value(...names);
+    return Array.isArray(value) ? value : undefined;
+  }
+
+  /** Whole numbers from 0 on: sizes, or numbers of layers. @throws ConfigError for a list of others */
+  numbers(...names: readonly string[]): readonly number[] | undefined {
+    const list = this.list(...names);
+    if (list === undefined) return undefined;
+    const isNumber = (n: unknown) => Number.isInteger(n) && (n as number) >= 0 && (n as number) <= mostSize;
+    if (list.every(isNumber)) return list as readonly number[];
+    throw new ConfigError('planModel', `${this.path}${names[0]} must be a list of whole numbers`, {
+      [names[0]!]: list,
+    });
+  }
+
+  /** An object within. */
+  within(...names: readonly string[]): ConfigReader | undefined {
+    const name = names.find((each) => isObject(this.value(each)));
+    return name === undefined ? undefined : new ConfigReader(this.json[name] as Json, `${this.path}${name}.`);
+  }
+
+  /** Names of objects within that say how wide something is: other parts of the model. */
+  parts(): readonly string[] {
+    const describesPart = (value: unknown) =>
+      isObject(value) && Object.keys(value).some((name) => /hidden_size|n_embd|d_model|embed_dim/.test(name));
+    return Object.keys(this.json).filter((name) => describesPart(this.json[name]));
+  }
+
+  /** What nobody has read, though it may bear on attention: not what is false, 0, empty or null. */
+  unread(): readonly string[] {
+    const isSaid = (value: unknown) =>
+      Boolean(value) && !(typeof value === 'object' && Object.keys(value as object).length === 0);
+    return Object.entries(this.json)
+      .filter(([name, value]) => !this.read.has(name) && isSaid(value) && !describesText(value))
+      .map(([name]) => name)
+      .filter((name) => ofAttention.test(name) && !withoutBearing.test(name));
+  }
+
+  private wholeNumber(names: readonly string[], most: number): number | undefined {
+    const value = this.value(...names);
+    if (value === undefined || Array.isArray(value)) return undefined;
+    if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most)
+      return value as number;
+    const name = names.find((each) => Object.hasOwn(this.json, each) && this.json[each] !== null)!;
+    throw new ConfigError('planModel', `${this.path}${name} must be a whole number from 1 to ${most}`, {
+      [name]: value,
+    });
+  }
+}
+
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Names of activations, classes and the like say nothing of sizes. */
+const describesText = (value: unknown) => typeof value === 'string' && !/^[a-z_]*attention$/.test(value);

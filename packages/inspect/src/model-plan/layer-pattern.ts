@@ -1,0 +1,135 @@
+// Which layers of a model attend, which of them see a window only, and which attend to another sequence. Configs say it by
+// lists of kinds, lists of numbers, periods with offsets, or letters.
+import type { ConfigReader } from './config-reader';
+import type { Family } from './families';
+
+/** One layer that attends. */
+export interface LayerKind {
+  /** Its number among all layers, from 0. */
+  readonly layer: number;
+  /** Tokens that it sees. Absent: all. */
+  readonly window?: number;
+  /** Its keys are another sequence's: an image's, or a source's. */
+  readonly isCross?: true;
+}
+
+/** What a config says of its layers. */
+export interface LayerPattern {
+  readonly layers: readonly LayerKind[];
+  /** What was not understood. */
+  readonly unsure: readonly string[];
+}
+
+const full = /^(full|full_attention|attention|global|global_attention|hybrid|softmax_attention)$/;
+const windowed = /^(sliding_attention|sliding_window|local_attention|local|swa|chunked_attention)$/;
+const without =
+  /^(conv|mamba2?|linear_attention|recurrent|rwkv|ssm|moe|mlp|ffn|gated_delta_?net|kda|lightning_attention|linear|identity|no_op|skip)$/;
+
+/** @param count all layers, those without attention too */
+export function layerPattern(config: ConfigReader, count: number, family: Family | undefined): LayerPattern {
+  const all = Array.from({ length: count }, (_, layer) => layer);
+  const window = windowOf(config, family);
+  const kinds = kindsOf(config, count);
+  const chosen = attendingLayers(config, all); // both may be there, and say the same
+  const cross = config.numbers('cross_attention_layers') ?? [];
+  const asKind = (layer: number, hasWindow: boolean): LayerKind => ({
+    layer,
+    ...(hasWindow && window !== undefined && { window }),
+    ...(cross.includes(layer) && { isCross: true as const }),
+  });
+  if (kinds) {
+    const unknown = kinds.filter((kind) => !full.test(kind) && !windowed.test(kind) && !without.test(kind));
+    const unsure = [...new Set(unknown)].map((kind) => `a layer of kind "${kind}"`);
+    if (kinds.length !== count) unsure.push(`${kinds.length} kinds for ${count} layers`);
+    const attending = all.filter((layer) => kinds[layer] !== undefined && !without.test(kinds[layer]!));
+    return { layers: attending.map((layer) => asKind(layer, windowed.test(kinds[layer]!))), unsure };
+  }
+  const hasWindow = window === undefined ? () => false : windowRule(config, family);
+  return { layers: (chosen ?? all).map((layer) => asKind(layer, hasWindow(layer))), unsure: [] };
+}
+
+/** A kind for each layer, by name. */
+function kindsOf(config: ConfigReader, count: number): readonly string[] | undefined {
+  const list = config.list('layer_types', 'layers_block_type');
+  if (list) return list.map(String);
+  const repeated = config.list('block_types', '_block_types');
+  if (repeated?.length) return Array.from({ length: count }, (_, n) => String(repeated[n % repeated.length]));
+  const letters = config.text('hybrid_override_pattern');
+  if (letters) {
+    const names: { readonly [letter: string]: string } = {
+      M: 'mamba',
+      '*': 'attention',
+      '-': 'mlp',
+      E: 'moe',
+    };
+    return [...letters].map((letter) => names[letter] ?? letter);
+  }
+  const numbered = config.numbers('attn_type_list');
+  if (numbered) return numbered.map((n) => (n === 0 ? 'linear' : 'attention'));
+  const windows = config.numbers('hybrid_layer_pattern');
+  if (windows) return windows.map((n) => (n === 0 ? 'attention' : 'sliding_attention'));
+  return gptNeoKinds(config) ?? blockKinds(config);
+}
+
+/** `[[["global", "local"], 12]]`: a pattern, and how often. */
+function gptNeoKinds(config: ConfigReader): readonly string[] | undefined {
+  return config
+    .list('attention_types')
+    ?.filter((entry): entry is [unknown[], number] => Array.isArray(entry) && Array.isArray(entry[0]))
+    .flatMap(([pattern, times]) => Array.from({ length: times }, () => pattern.map(String)).flat());
+}
+
+/** A search of architectures leaves some blocks without attention. */
+function blockKinds(config: ConfigReader): readonly string[] | undefined {
+  return config
+    .list('block_configs')
+    ?.map((block) => (block as { attention?: { no_op?: unknown; replace_with_linear?: unknown } }).attention)
+    .map((attention) => (attention?.no_op || attention?.replace_with_linear ? 'no_op' : 'attention'));
+}
+
+/** The numbers of the layers that attend, where not all do. */
+function attendingLayers(config: ConfigReader, all: readonly number[]): readonly number[] | undefined {
+  const numbers = config.numbers('full_attn_idxs', 'attn_layer_indices', 'full_attention_layers');
+  if (numbers) return numbers.filter((layer) => all.includes(layer));
+  const counted = config.within('linear_attn_config')?.numbers('full_attn_layers'); // from 1
+  if (counted) return counted.map((n) => n - 1).filter((layer) => all.includes(layer));
+  const period = config.size('attn_layer_period');
+  if (period) {
+    const [offset = 0] = [config.value('attn_layer_offset') as number | undefined];
+    return all.filter((layer) => layer % period === offset);
+  }
+  const interval = config.size('full_attention_interval');
+  return interval ? all.filter((layer) => (layer + 1) % interval === 0) : undefined;
+}
+
+/** Tokens of a window, of the layers that have one. */
+function windowOf(config: ConfigReader, family: Family | undefined): number | undefined {
+  const isUsed = config.flag('use_sliding_window');
+  const given = config.tokens(
+    'sliding_window',
+    'sliding_window_size',
+    'attention_window_size',
+    'window_size',
+    'local_attention',
+    'attention_chunk_size',
+  );
+  const window = given ?? (family?.defaults?.window_size as number | undefined);
+  return (isUsed ?? !family?.windowIsOff) ? window : undefined;
+}
+
+/** Which layers have the window. */
+function windowRule(config: ConfigReader, family: Family | undefined): (layer: number) => boolean {
+  const pattern = config.value('sliding_window_pattern', '_sliding_window_pattern');
+  if (typeof pattern === 'string') return (layer) => pattern[layer % pattern.length] === 'L';
+  const period = config.size('sliding_window_pattern', '_sliding_window_pattern');
+  if (period) return (layer) => (layer + 1) % period !== 0;
+  const global = config.size('global_attn_every_n_layers');
+  if (global) return (layer) => layer % global !== 0;
+  const first = config.value('max_window_layers');
+  if (config.flag('use_sliding_window') && typeof first === 'number') return (layer) => layer >= first;
+  const withoutRotary = config.numbers('no_rope_layers'); // 0: positions are left out, and all is seen
+  if (withoutRotary?.length) return (layer) => withoutRotary[layer] !== 0;
+  const interval = config.size('no_rope_layer_interval');
+  if (interval) return (layer) => (layer + 1) % interval !== 0;
+  return family?.hasWindow ?? (() => true);
+}

@@ -1,0 +1,212 @@
+// What the attention of a model takes, by its config.json alone.
+import { ConfigError } from '@polyhead/core';
+import { type CacheStorage, storageBits } from '../cache-bytes';
+import { ConfigReader, isObject } from './config-reader';
+import { type Family, families, type Role } from './families';
+import { layerPattern } from './layer-pattern';
+import { attentionOf, type PlannedAttention } from './planned-attention';
+import { markUnread, names, type Part, required, stackSizes, type Unsure } from './stack-sizes';
+
+/** Bytes by the storage of a number. */
+export type BytesByStorage = Readonly<Record<CacheStorage, number>>;
+
+/** What the attention of a model takes. */
+export interface ModelPlan {
+  /** Tokens that the model is made for; absent where the config does not say. */
+  readonly context?: number;
+  /** Layers' attentions, cross-attention counted. */
+  readonly attentionLayers: number;
+  /** Of all layers, shared ones once. */
+  readonly parameters: { readonly attention: number };
+  /** Of one sequence; null where nothing is kept: in an encoder. */
+  readonly cache: {
+    /** Of self-attention, as long as no window is full: bare bits, without scales. */
+    readonly bytesPerToken: BytesByStorage;
+    /** Of cross-attention, for each token of the other sequence. */
+    readonly crossBytesPerSourceToken?: BytesByStorage;
+  } | null;
+  /** Each attention, encoder first. */
+  readonly layers: readonly PlannedAttention[];
+  /** What the numbers leave out or rest on, in sentences. */
+  readonly notes: readonly string[];
+  /** Keys that bear on attention and are not understood, by the number that they may change. */
+  readonly unsure: {
+    readonly attentionLayers: readonly string[];
+    readonly parameters: readonly string[];
+    readonly cache: readonly string[];
+  };
+}
+
+/**
+ * What the attention of a model takes: layers, parameters, bytes of keys and values. Arithmetic on its config.json; what
+ * the file leaves out and its family's code implies is known for some 120 families. A key that bears on attention and is
+ * not understood is named in `unsure`, with the number it touches.
+ *
+ * @param config the parsed config.json of Hugging Face
+ * @throws ConfigError where the file lacks a number that cannot be known otherwise, or has one that cannot be
+ * @example
+ * const { cache } = planModel(JSON.parse(text));
+ * console.log(cache?.bytesPerToken.float16);
+ */
+export function planModel(config: unknown): ModelPlan {
+  if (!isObject(config))
+    throw new ConfigError('planModel', 'config must be the object of a config.json', { config });
+  const { reader, notes } = textModel(new ConfigReader(config));
+  const type = reader.text('model_type');
+  const family = type === undefined ? undefined : families.get(type);
+  const role = roleOf(reader, family);
+  const part = { reader, family, notes, unsure: unsureOf(type, family) };
+  const layers = layersOf(part, role);
+  const context = reader.tokens(...names.context);
+  markUnread(part);
+  return {
+    ...(context !== undefined && { context }),
+    attentionLayers: layers.length,
+    parameters: { attention: sum(layers.map(({ parameters }) => parameters)) },
+    cache: role === 'encoder' ? null : cacheOf(layers),
+    layers,
+    notes: [...notes, ...notesOn(layers)],
+    unsure: part.unsure,
+  };
+}
+
+function unsureOf(type: string | undefined, family: Family | undefined): Unsure {
+  const unknown = type === undefined ? 'model_type, which is not there' : `model_type "${type}"`;
+  return { attentionLayers: [], parameters: family ? [] : [unknown], cache: family ? [] : [unknown] };
+}
+
+/** Models of text and something else keep the sizes of their text in an object of its own. */
+function textModel(whole: ConfigReader): { readonly reader: ConfigReader; readonly notes: string[] } {
+  const path = ['text_config', 'llm_config', 'language_config', 'language_model', 'thinker_config'];
+  const own = whole.size(...names.layers) !== undefined && whole.value(...names.heads) !== undefined;
+  const inner = own ? undefined : whole.within(...path);
+  const others = whole.parts().filter((name) => !inner?.path.startsWith(`${name}.`));
+  const notes = others.map((name) => `its ${name} is another part of the model, and is not counted`);
+  if (!inner) return { reader: whole, notes };
+  const deeper = textModel(inner);
+  return { reader: deeper.reader, notes: [...notes, ...deeper.notes] };
+}
+
+function roleOf(reader: ConfigReader, family: Family | undefined): Role {
+  const classes = (reader.list('architectures') ?? []).map(String).join();
+  if (reader.flag('is_encoder_decoder') ?? false) return 'encoder-decoder';
+  if (reader.flag('is_decoder') ?? false) return 'decoder';
+  if (family) return family.role ?? 'decoder';
+  return /MaskedLM|ImageClassification|SequenceClassification|TokenClassification/.test(classes)
+    ? 'encoder'
+    : 'decoder';
+}
+
+function layersOf(part: Part, role: Role): readonly PlannedAttention[] {
+  const [encoder, decoder] = [part.reader.within('encoder'), part.reader.within('decoder')];
+  if (encoder && decoder) return twoModels(part, encoder, decoder);
+  return role === 'encoder-decoder' ? encoderDecoder(part) : oneStack(part, role);
+}
+
+/** An encoder and a decoder of other families, put together: the decoder attends to the encoder, too. */
+function twoModels(
+  { notes, unsure }: Part,
+  ...[encoder, decoder]: readonly [encoder: ConfigReader, decoder: ConfigReader]
+): readonly PlannedAttention[] {
+  const [encoding, decoding] = [encoder, decoder].map((reader) => {
+    const type = reader.text('model_type');
+    const family = type === undefined ? undefined : families.get(type);
+    const ofFamily = unsureOf(type, family);
+    for (const name of ['parameters', 'cache'] as const) {
+      const known = unsure[name].filter((key) => !key.startsWith('model_type'));
+      unsure[name].splice(0, Infinity, ...known, ...ofFamily[name]);
+    }
+    return { reader, family, notes, unsure };
+  }) as [Part, Part];
+  const sources = oneStack(encoding, 'encoder');
+  const width = sources[0]!.embedDim;
+  const own = oneStack(decoding, 'decoder').filter(({ cross }) => !cross);
+  const cross = own.map((layer) => {
+    const { embedDim, numKeyValueHeads, headDim, valueHeadDim, parameters } = layer;
+    const wider = numKeyValueHeads * (headDim + valueHeadDim) * (width - embedDim); // keys are as wide as the encoder
+    return { ...layer, cross: true, parameters: parameters + wider, matrices: layer.matrices + wider };
+  });
+  for (const part of [encoding, decoding]) markUnread(part);
+  return [...sources, ...own, ...cross];
+}
+
+function oneStack(part: Part, role: 'encoder' | 'decoder'): readonly PlannedAttention[] {
+  const { reader, family, unsure } = part;
+  const count = required(part, names.layers, (keys) => reader.size(...keys));
+  const pattern = layerPattern(reader, count, family);
+  unsure.attentionLayers.push(...pattern.unsure);
+  unsure.cache.push(...pattern.unsure);
+  const sizes = stackSizes(part);
+  const layers = pattern.layers.map((kind) => attentionOf(sizes, kind, role));
+  const addsCross = role === 'decoder' && reader.flag('add_cross_attention') === true;
+  const cross = addsCross ? layers.map((layer) => ({ ...layer, cross: true })) : [];
+  return [...sharedParameters(reader, sharedCaches(reader, layers)), ...cross];
+}
+
+function encoderDecoder(part: Part): readonly PlannedAttention[] {
+  const { reader } = part;
+  const ofStack = (side: 'encoder' | 'decoder') => {
+    const prefixed = [`${side}_layers`, `num_${side}_layers`, `${side}_num_layers`];
+    const count = required(part, [...prefixed, ...names.layers], (keys) => reader.size(...keys));
+    const heads = [`${side}_attention_heads`, `${side}_num_heads`, `num_${side}_attention_heads`];
+    const sizes = stackSizes(part, heads);
+    return Array.from({ length: count }, (_, layer) => attentionOf(sizes, { layer }, side));
+  };
+  const [encoder, decoder] = [ofStack('encoder'), ofStack('decoder')];
+  return [...encoder, ...decoder, ...decoder.map((layer) => ({ ...layer, cross: true }))];
+}
+
+/** Layers that read keys and values of another keep none: the last ones (Gemma 3n), or all but one of each group. */
+function sharedCaches(
+  reader: ConfigReader,
+  layers: readonly PlannedAttention[],
+): readonly PlannedAttention[] {
+  const last = reader.size('num_kv_shared_layers') ?? 0;
+  const group = reader.flag('use_cla') === true ? (reader.size('cla_share_factor') ?? 1) : 1;
+  const keeps = (n: number) => n < layers.length - last && n % group === 0;
+  return layers.map((layer, n) => (keeps(n) ? layer : { ...layer, cachedNumbers: 0 }));
+}
+
+/** Layers of one group have the same variables (ALBERT, Lan et al. 2019, 1909.11942). */
+function sharedParameters(reader: ConfigReader, layers: readonly PlannedAttention[]) {
+  const groups = reader.size('num_hidden_groups');
+  if (groups === undefined) return layers;
+  return layers.map((layer, n) => (n < groups ? layer : { ...layer, parameters: 0 }));
+}
+
+function cacheOf(layers: readonly PlannedAttention[]): ModelPlan['cache'] {
+  const numbersOf = (cross: boolean) =>
+    sum(layers.filter((layer) => layer.cross === cross).map(({ cachedNumbers }) => cachedNumbers));
+  const bytes = (numbers: number) =>
+    Object.fromEntries(
+      Object.entries(storageBits).map(([storage, bits]) => [storage, (numbers * bits) / 8]),
+    ) as BytesByStorage;
+  const cross = numbersOf(true);
+  return {
+    bytesPerToken: bytes(numbersOf(false)),
+    ...(cross > 0 && { crossBytesPerSourceToken: bytes(cross) }),
+  };
+}
+
+function notesOn(layers: readonly PlannedAttention[]): readonly string[] {
+  const windows = new Map<number, number>();
+  for (const { window } of layers) if (window) windows.set(window, (windows.get(window) ?? 0) + 1);
+  const counted = (n: number) =>
+    n === layers.length ? 'all layers see' : `${n} of ${layers.length} layers see`;
+  const shared = layers.filter(({ part, cachedNumbers }) => part === 'decoder' && cachedNumbers === 0).length;
+  return [
+    ...[...windows].map(
+      ([window, n]) =>
+        `${counted(n)} a window of ${window} tokens: beyond it a bounded cache stops growing there`,
+    ),
+    ...(shared > 0 ? [`${shared} of ${layers.length} layers read the keys and values of another`] : []),
+    ...(layers.some(({ parameters }) => parameters === 0)
+      ? ['layers share their variables, which are counted once']
+      : []),
+    ...(layers.some(({ isLatent }) => isLatent)
+      ? ['heads are made of a latent vector, which is all that a cache keeps']
+      : []),
+  ];
+}
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, n) => total + n, 0);

@@ -1,0 +1,130 @@
+// Sizes that all layers of a stack share, or have one by one, as a config and its family say.
+import { ConfigError } from '@polyhead/core';
+import type { ConfigReader } from './config-reader';
+import type { Biases, Family } from './families';
+
+export const names = {
+  embedDim: ['hidden_size', 'n_embd', 'n_embed', 'd_model', 'model_dim', 'dim'],
+  heads: ['num_attention_heads', 'n_head', 'n_heads', 'num_heads', 'num_query_heads'],
+  keyValueHeads: [
+    ...['num_key_value_heads', 'num_kv_heads', 'n_kv_heads', 'n_head_kv', 'kv_n_heads'],
+    ...['num_key_value_heads_per_layer', 'multi_query_group_num'],
+  ],
+  headDim: ['head_dim', 'attention_head_dim', 'd_kv', 'kv_channels'],
+  layers: ['num_hidden_layers', 'n_layer', 'n_layers', 'num_layers', 'num_transformer_layers'],
+  context: [
+    ...['max_position_embeddings', 'n_positions', 'n_ctx', 'max_seq_len', 'max_sequence_length'],
+    ...['seq_length', 'max_context_length', 'max_target_positions'],
+  ],
+} as const;
+
+/** Keys that are not understood, by the number that they may change. */
+export interface Unsure {
+  readonly attentionLayers: string[];
+  readonly parameters: string[];
+  readonly cache: string[];
+}
+
+/** What is being read. */
+export interface Part {
+  readonly reader: ConfigReader;
+  readonly family: Family | undefined;
+  readonly notes: string[];
+  readonly unsure: Unsure;
+}
+
+/** Sizes of all layers of a stack, and what of them differs by layer. */
+export interface StackSizes extends Part {
+  readonly embedDim: number;
+  readonly biases: Biases;
+  readonly hasGate: boolean;
+  readonly heads: ByLayer;
+  readonly keyValueHeads: ByLayer | undefined;
+  readonly headDim: number | undefined;
+}
+
+/** One for all, or one for each layer. */
+export type ByLayer = number | readonly number[];
+export const at = (sizes: ByLayer, layer: number) => (typeof sizes === 'number' ? sizes : sizes[layer]!);
+
+/** @throws ConfigError where neither the file nor its family has a size */
+export function stackSizes(part: Part, ofSide: readonly string[] = []): StackSizes {
+  const { reader, family } = part;
+  const inner = reader.within('attn_config') ?? reader;
+  const byLayer = (keys: readonly string[]) => reader.size(...keys) ?? reader.numbers(...keys);
+  const embedDim = required(part, names.embedDim, (keys) => reader.size(...keys));
+  const heads = required(part, [...ofSide, ...names.heads], byLayer);
+  const hasOne = oneKeyValueHead(reader, inner);
+  const said = byLayer(names.keyValueHeads) ?? inner.size(...names.keyValueHeads);
+  const isGated = reader.flag('attn_output_gate', 'attention_output_gate') === true;
+  if (inner !== reader) markUnread({ ...part, reader: inner });
+  return {
+    ...part,
+    embedDim,
+    heads,
+    keyValueHeads: hasOne
+      ? 1
+      : (said ?? groupedBlocks(reader, heads) ?? defaulted(part, 'num_key_value_heads')),
+    headDim: reader.size(...names.headDim) ?? defaulted(part, 'head_dim') ?? defaulted(part, 'd_kv'),
+    biases: biasesOf(part),
+    hasGate: (family?.hasGate ?? false) || isGated,
+  };
+}
+
+/** A search of architectures gives each block a number of query heads that share a key/value head. */
+function groupedBlocks(reader: ConfigReader, heads: ByLayer): readonly number[] | undefined {
+  return reader.list('block_configs')?.map((block, layer) => {
+    const { attention } = block as { attention?: { n_heads_in_group?: number | null } };
+    return at(heads, layer) / (attention?.n_heads_in_group ?? 1);
+  });
+}
+
+/** As the family has it; of others, as the file says of attention or of everything. */
+function biasesOf({ reader, family }: Part): Biases {
+  if (family) return family.biases(reader);
+  return (reader.flag('attention_bias', 'qkv_bias', 'use_bias', 'bias') ?? false) ? 'qkvo' : '';
+}
+
+/** Multi-query attention, said by a flag. Falcon's newer models have groups, whatever their flag says. */
+function oneKeyValueHead(reader: ConfigReader, inner: ConfigReader): boolean {
+  const isNewer = reader.flag('new_decoder_architecture') === true;
+  const isGrouped = reader.size('multi_query_group_num') !== undefined;
+  const isSaid = reader.flag('multi_query', 'multi_query_attention') === true;
+  const isKind = inner.text('attn_type') === 'multiquery_attention';
+  return isKind || (isSaid && !isNewer && !isGrouped);
+}
+
+function defaulted({ family, notes }: Part, name: string): number | undefined {
+  const value = family?.defaults?.[name];
+  if (typeof value !== 'number') return undefined;
+  notes.push(`${name} is not in the file: ${value} is the family's own`);
+  return value;
+}
+
+/** @throws ConfigError where neither the file nor its family has it */
+export function required<T>(
+  part: Part,
+  keys: readonly string[],
+  read: (keys: readonly string[]) => T | undefined,
+): T {
+  const value = read(keys);
+  if (value !== undefined) return value;
+  const name = keys.find((key) => typeof part.family?.defaults?.[key] === 'number');
+  if (name !== undefined) return defaulted(part, name) as T;
+  throw new ConfigError('planModel', `the config must have ${keys.join(' or ')}`, {
+    model_type: part.reader.text('model_type'),
+  });
+}
+
+/** Names what bears on attention and was not read. */
+export function markUnread({ reader, unsure }: Part): void {
+  for (const key of reader.unread()) markKey(unsure, `${reader.path}${key}`);
+}
+
+function markKey(unsure: Unsure, key: string): void {
+  const ofCache = /window|sliding|local|global|shar|kv|latent|key|value|head|pattern|types|hybrid|cross/;
+  const ofParameters = /bias|gate|sink|lora|rank|head|query|key|value|kv|shar|cross|attn|attention/;
+  if (ofCache.test(key)) unsure.cache.push(key);
+  if (ofParameters.test(key) || !ofCache.test(key)) unsure.parameters.push(key);
+  if (/types|pattern|hybrid|cross/.test(key)) unsure.attentionLayers.push(key);
+}
