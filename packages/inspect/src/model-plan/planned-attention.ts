@@ -11,7 +11,9 @@ export interface PlannedAttention {
   readonly cross: boolean;
   /** Width of queries and output. */
   readonly embedDim: number;
+  /** Query heads. */
   readonly numHeads: number;
+  /** Key/value heads, which query heads share. */
   readonly numKeyValueHeads: number;
   /** Numbers of a query and key head. */
   readonly headDim: number;
