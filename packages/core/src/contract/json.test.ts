@@ -65,6 +65,14 @@ const x = () => tf.randomNormal([2, 3, 4], 0, 1, 'float32', 1);
 const numbers = (layer: Plain) => [...layer.apply({ query: x() }).output.dataSync()];
 
 describe('a layer as JSON', () => {
+  it('leaves nothing where a part cannot be made', () => {
+    const good = { kind: 'Plain', config: { embedDim: 4, numHeads: 2 } };
+    const bad = { kind: 'Plain', config: { embedDim: 4, numHeads: 3 } };
+    const before = tf.memory().numTensors;
+    expect(() => fromConfig([good, { first: good, second: bad }], [Plain])).toThrow(/embedDim must divide/);
+    expect(tf.memory().numTensors).toBe(before);
+  });
+
   it('holds its config, the seed it drew, its name, its position method and its kernel', () => {
     const position = shift({ heads: 2 });
     const kernel = firstSupported([composed()]);

@@ -42,6 +42,7 @@ export function fromConfig<T = unknown>(json: unknown, kinds: readonly Kind[]): 
   const known = kindsByName(kinds);
   const { shared, value } = isShared(json) ? json : { shared: {}, value: json };
   const made = new Map<string, unknown>();
+  const constructed: unknown[] = [];
   const build = (part: unknown): unknown => {
     if (Array.isArray(part)) return part.map(build);
     if (!isObject(part)) return part;
@@ -69,9 +70,16 @@ export function fromConfig<T = unknown>(json: unknown, kinds: readonly Kind[]): 
       return parameter === name ? [arg] : ((arg ?? []) as unknown[]);
     });
     while (args.length > 0 && args.at(-1) === undefined) args.pop();
-    return construct(kind, args);
+    const result = construct(kind, args);
+    constructed.push(result);
+    return result;
   };
-  return build(value) as T;
+  try {
+    return build(value) as T;
+  } catch (error) {
+    for (const part of constructed) if (isDisposable(part)) part.dispose();
+    throw error;
+  }
 }
 
 /**
@@ -136,6 +144,10 @@ function kindsByName(kinds: readonly Kind[]): Map<string, Kind> {
 
 function isShared(json: unknown): json is { shared: Json; value: unknown } {
   return isObject(json) && isObject(json.shared) && 'value' in json;
+}
+
+function isDisposable(part: unknown): part is { dispose(): void } {
+  return isObject(part) && typeof part.dispose === 'function';
 }
 
 function isObject(value: unknown): value is Json {

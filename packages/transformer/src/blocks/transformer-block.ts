@@ -125,22 +125,32 @@ export class TransformerBlock extends Layer<BlockOptions> {
     const known = normalizeOptions(kind, 'config', config, options) as BlockOptions;
     checkBlock(known, crossAttention !== undefined && crossAttention !== null);
     super({ kind, config: known, parts });
-    const { embedDim, norm, normPlacement, feedForward } = known;
-    const { seed } = this;
-    const partsOf = (name: string) => ({
-      name: this.name ? `${this.name}/${name}` : name,
+    const partsOf = (part: string) => ({
+      name: this.name ? `${this.name}/${part}` : part,
       initializer: parts.initializer,
     });
-    this.attention = made('attention', attention, partsOf('attention'));
-    this.crossAttention = crossAttention
-      ? made('crossAttention', crossAttention, partsOf('crossAttention'))
-      : undefined;
-    this.feedForward = new FeedForward({ embedDim, ...feedForward, seed }, partsOf('feedForward'));
-    const layers = ['attention', ...(this.crossAttention ? ['crossAttention'] : []), 'feedForward'];
-    const names = layers.flatMap((layer) =>
-      normPlacement === 'sandwich' ? [`${layer}Norm`, `${layer}OutputNorm`] : [`${layer}Norm`],
-    );
-    this.norms = new Map(names.map((name) => [name, makeNorm(kind, embedDim, norm, partsOf(name))]));
+    const made = this.makeParts((keep) => {
+      const { embedDim, norm, normPlacement } = known;
+      const attend = (name: string, from: AttentionFactory | Attention) =>
+        typeof from === 'function'
+          ? keep(checkAttention(name, from(partsOf(name))))
+          : checkAttention(name, from);
+      const self = attend('attention', attention);
+      const cross = crossAttention ? attend('crossAttention', crossAttention) : undefined;
+      const forward = { embedDim, ...known.feedForward, seed: this.seed };
+      const feedForward = keep(new FeedForward(forward, partsOf('feedForward')));
+      const layers = ['attention', ...(cross ? ['crossAttention'] : []), 'feedForward'];
+      const isSandwich = normPlacement === 'sandwich';
+      const names = layers.flatMap((layer) =>
+        isSandwich ? [`${layer}Norm`, `${layer}OutputNorm`] : [`${layer}Norm`],
+      );
+      const norms = names.map((name) => [name, keep(makeNorm(kind, embedDim, norm, partsOf(name)))] as const);
+      return { self, cross, feedForward, norms: new Map(norms) };
+    });
+    this.attention = made.self;
+    this.crossAttention = made.cross;
+    this.feedForward = made.feedForward;
+    this.norms = made.norms;
   }
 
   /**
@@ -241,12 +251,7 @@ function heard({ output, kernel }: Attended, kernels: string[]): tf.Tensor3D {
 }
 
 /** @throws ConfigError for what is no attention */
-function made(
-  name: string,
-  attention: AttentionFactory | Attention,
-  parts: AttentionFactoryParts,
-): Attention {
-  const layer = typeof attention === 'function' ? attention(parts) : attention;
+function checkAttention(name: string, layer: Attention): Attention {
   if (typeof layer?.apply === 'function' && typeof layer.cacheShape === 'function') return layer;
   const rule = `parts.${name} must be attention, or a function (parts) => attention`;
   throw new ConfigError(kind, rule, { [name]: layer });

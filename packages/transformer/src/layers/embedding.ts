@@ -62,6 +62,7 @@ export class Embedding extends Layer<EmbeddingConfig> {
     checkTensor(kind, 'x', x, ['[B, S, E]']);
     const [B, S, E] = x.shape as [number, number, number];
     const { vocabularySize: V } = this.config;
+    if (B * S === 0) return tf.zeros([B, S, V]);
     return tf.tidy(() => {
       const columns = transposed(tf.reshape(x, [B * S, E])); // [E, B S]
       const table = tf.reshape(this.weights.get('table'), [1, V, E]);

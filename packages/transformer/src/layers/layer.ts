@@ -39,6 +39,8 @@ export interface LayerDescription<Config extends object> {
   readonly shapes?: VariableShapes;
   /** The starts of those that start otherwise than matrices, gains and other vectors do. */
   readonly starts?: { readonly [name: string]: Initializer };
+  /** Whether its config has a seed, because it or a part of it starts at random. Default: true. */
+  readonly hasSeed?: boolean;
 }
 
 /** The base of the layers and models of this package. */
@@ -56,12 +58,15 @@ export abstract class Layer<Config extends object = object> implements ModelPart
   protected readonly seed: number;
   /** Its name, for errors and JSON. */
   protected readonly kind: string;
+  private readonly hasSeed: boolean;
 
-  protected constructor({ kind, config, parts, shapes = {}, starts = {} }: LayerDescription<Config>) {
+  protected constructor(description: LayerDescription<Config>) {
+    const { kind, config, parts, shapes = {}, starts = {}, hasSeed = true } = description;
     const { name, initializer } = normalizeOptions<LayerParts>(kind, 'parts', parts, ['name', 'initializer']);
     if (name !== undefined && (typeof name !== 'string' || name === ''))
       throw new ConfigError(kind, 'parts.name must be a text, such as "block0/norm"', { name });
     this.kind = kind;
+    this.hasSeed = hasSeed;
     this.name = name;
     this.seed = (config as { readonly seed?: number }).seed ?? Math.floor(Math.random() * 2 ** 31);
     this.config = frozen(config);
@@ -123,9 +128,22 @@ export abstract class Layer<Config extends object = object> implements ModelPart
    */
   toJSON(): object {
     const parts = { ...(this.name && { name: this.name }), ...this.partsOfJSON() };
-    const drawsNumbers = 'seed' in this.config || this.weights.variables.length > 0;
-    const config = drawsNumbers ? { ...this.config, seed: this.seed } : this.config;
+    const config = this.hasSeed ? { ...this.config, seed: this.seed } : this.config;
     return { kind: this.kind, config, ...(Object.keys(parts).length > 0 && { parts }) };
+  }
+
+  /** Makes the parts that it is made of. Where one cannot be made, those before it, which `keep` was given, are disposed. */
+  protected makeParts<T>(make: (keep: <P extends ModelPart>(part: P) => P) => T): T {
+    const kept: ModelPart[] = [this.weights];
+    try {
+      return make((part) => {
+        kept.push(part);
+        return part;
+      });
+    } catch (error) {
+      for (const part of kept) part.dispose();
+      throw error;
+    }
   }
 
   /** The parts that it is made of, in order. */

@@ -47,7 +47,7 @@ export class LayerNorm extends Layer<LayerNormConfig> {
     checkNumber(kind, 'epsilon', epsilon, notNegative);
     checkFlag(kind, 'useBias', useBias);
     const shapes = { gain: [size], ...(useBias && { offset: [size] }) };
-    super({ kind, config: known, parts, shapes, starts: { gain: ones } });
+    super({ kind, config: known, parts, shapes, starts: { gain: ones }, hasSeed: false });
   }
 
   /**
@@ -75,7 +75,7 @@ export class RmsNorm extends Layer<RmsNormConfig> {
     const { size, epsilon = 1e-6 } = known;
     checkSizes(kind, { size });
     checkNumber(kind, 'epsilon', epsilon, notNegative);
-    super({ kind, config: known, parts, shapes: { gain: [size] }, starts: { gain: ones } });
+    super({ kind, config: known, parts, shapes: { gain: [size] }, starts: { gain: ones }, hasSeed: false });
   }
 
   /**

@@ -116,30 +116,39 @@ export abstract class BlockStack<Config extends StackConfig> extends Layer<Confi
     const { numSegments = 0, embedDim, normPlacement, vocabularySize } = config;
     const ofSegments = numSegments > 0 ? { 'segments/table': [numSegments, embedDim] } : {};
     super({ kind, config, parts, shapes: { ...ofSegments, ...shapes } });
-    const { seed } = this;
     const partsOf = (name: string) => ({ name: this.nameOf(name), initializer: parts.initializer });
-    this.ownsEmbedding = !embedding;
-    this.embedding = embedding ?? new Embedding({ vocabularySize, embedDim, seed }, partsOf('embedding'));
-    checkEmbedding(kind, this.embedding, config);
     this.positions = positions ?? undefined;
-    checkLayers(kind, config, { attention, crossAttention });
-    const { finalNorm = normPlacement !== 'post', embeddingNorm } = config;
-    this.norms = {
-      ...(embeddingNorm && { embedding: makeNorm(kind, embedDim, config.norm, partsOf('embeddingNorm')) }),
-      ...(finalNorm && { final: makeNorm(kind, embedDim, config.norm, partsOf('finalNorm')) }),
-    };
-    this.blocks = Array.from({ length: config.numLayers }, (_, index) => {
-      const at = (source: StackAttention) =>
-        typeof source === 'function'
-          ? (given: AttentionFactoryParts) => source(given, index)
-          : source[index]!;
-      return new TransformerBlock(blockOptions({ ...config, seed }), {
-        ...partsOf(`block${index}`),
-        attention: at(attention),
-        crossAttention: crossAttention && at(crossAttention),
+    this.ownsEmbedding = !embedding;
+    const made = this.makeParts((keep) => {
+      checkLayers(kind, config, { attention, crossAttention });
+      const { finalNorm = normPlacement !== 'post', embeddingNorm, seed = this.seed } = config;
+      const table =
+        embedding ?? keep(new Embedding({ vocabularySize, embedDim, seed }, partsOf('embedding')));
+      checkEmbedding(kind, table, config);
+      const norm = (name: string) => keep(makeNorm(kind, embedDim, config.norm, partsOf(name)));
+      const norms = {
+        ...(embeddingNorm && { embedding: norm('embeddingNorm') }),
+        ...(finalNorm && { final: norm('finalNorm') }),
+      };
+      const blocks = Array.from({ length: config.numLayers }, (_, index) => {
+        const at = (source: StackAttention) =>
+          typeof source === 'function'
+            ? (given: AttentionFactoryParts) => source(given, index)
+            : source[index]!;
+        const own = { attention: at(attention), crossAttention: crossAttention && at(crossAttention) };
+        return keep(
+          new TransformerBlock(blockOptions({ ...config, seed }), { ...partsOf(`block${index}`), ...own }),
+        );
       });
+      return { table, norms, blocks };
     });
-    checkNames(kind, this.variables);
+    this.embedding = made.table;
+    this.norms = made.norms;
+    this.blocks = made.blocks;
+    this.makeParts((keep) => {
+      for (const part of this.children) keep(part);
+      checkNames(kind, this.variables);
+    });
   }
 
   protected override get children(): readonly ModelPart[] {

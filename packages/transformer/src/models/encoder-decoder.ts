@@ -55,7 +55,7 @@ export class EncoderDecoder extends Layer<EncoderDecoderConfig> implements Seque
       throw new ConfigError(kind, 'parts must have an encoder and a decoder', { encoder, decoder });
     if (decoder.cacheShapes(1).cross.length === 0)
       throw new ConfigError(kind, 'the decoder must have cross-attention: parts.crossAttention');
-    super({ kind, config: known, parts });
+    super({ kind, config: known, parts, hasSeed: false });
     this.encoder = encoder;
     this.decoder = decoder;
   }

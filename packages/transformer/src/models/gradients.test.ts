@@ -68,7 +68,7 @@ describe.each(['llama31-tied', 'gemma2', 'gpt2', 'gpt-neox', 't5', 'marian', 'be
       const before = memoryNow();
       const { value, grads } = tf.variableGrads(() => lossOf(model, sample), variables);
       for (const { name: ours, variable } of model.variables) {
-      if (ours === 'decoder/head/bias') continue; // a buffer in torch, which it does not train
+        if (ours === 'decoder/head/bias') continue; // a buffer in torch, which it does not train
         // A bias of keys changes nothing, where no position method turns them: its gradient is rounding.
         const [numbers, wanted] = [grads[variable.name]!.dataSync(), expected.get(ours)!];
         const error = largestError(numbers, wanted) * largestOf(wanted);

@@ -1,0 +1,258 @@
+// Encoders, decoders and both together: what they keep, refuse and leave.
+import { expectSameMemory, memoryNow } from '@polyhead/conformance';
+import type { Attention, KeyValueCache } from '@polyhead/core';
+import { GroupedQueryAttention } from '@polyhead/grouped-query';
+import { GrowingCache, StaticCache } from '@polyhead/kv-cache';
+import { MultiHeadAttention } from '@polyhead/multi-head';
+import { rotary } from '@polyhead/relative-position';
+import * as tf from '@tensorflow/tfjs-core';
+import { describe, expect, it } from 'vitest';
+import {
+  type AttentionFactoryParts,
+  Decoder,
+  type DecoderConfig,
+  Embedding,
+  Encoder,
+  EncoderDecoder,
+} from '../index';
+
+const config: DecoderConfig = {
+  vocabularySize: 11,
+  embedDim: 8,
+  numLayers: 3,
+  maxLength: 16,
+  norm: { kind: 'rms' },
+  feedForward: { hiddenDim: 12, activation: 'silu', gated: true, useBias: false },
+  seed: 5,
+};
+const attention = (parts: AttentionFactoryParts): Attention =>
+  new MultiHeadAttention({ embedDim: 8, numHeads: 2, seed: 6 }, parts);
+const ids = (...rows: number[][]) => tf.tensor2d(rows, undefined, 'int32');
+const numbers = (tensor: tf.Tensor) => [...tensor.dataSync()];
+const cachesOf = (model: Decoder, batch: number, make: (shape: KeyValueCache['shape']) => KeyValueCache) => {
+  const { self, cross } = model.cacheShapes(batch);
+  return { self: self.map(make), ...(cross.length > 0 && { cross: cross.map(make) }) };
+};
+
+describe('Decoder', () => {
+  it('names, freezes, copies and sets its weights', () => {
+    const model = new Decoder(config, { attention });
+    const names = model.variables.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+    expect(names).toContain('block2/attention/query/kernel');
+    expect(names).toContain('embedding/table');
+    model.setTrainable(false);
+    model.setTrainable(true, (name) => name.startsWith('block1/'));
+    const trained = model.variables.filter(({ variable }) => variable.trainable).map(({ name }) => name);
+    expect(trained).toEqual(names.filter((name) => name.startsWith('block1/')));
+    const other = new Decoder({ ...config, seed: 9 }, { attention, name: 'other' });
+    const of = (decoder: Decoder) => numbers(decoder.apply(ids([1, 2, 3])).logits);
+    expect(of(other)).not.toEqual(of(model));
+    other.setWeights(model.getWeights());
+    expect(of(other)).toEqual(of(model));
+    expect(() => other.setWeights({ ...model.getWeights(), extra: tf.ones([1]) })).toThrow(
+      /unknown +\[extra\]/,
+    );
+  });
+
+  it('starts the same by the same seed', () => {
+    const [one, same, other] = [5, 5, 6].map((seed) => new Decoder({ ...config, seed }, { attention }));
+    const of = (model: Decoder | undefined) => numbers(model!.apply(ids([1, 2, 3])).logits);
+    expect(of(one)).toEqual(of(same));
+    expect(of(one)).not.toEqual(of(other));
+  });
+
+  it('scores by its table of tokens, which is there once', () => {
+    const own = new Decoder(config, { attention });
+    const tied = new Decoder({ ...config, head: 'tied' }, { attention });
+    expect(own.variables.length - tied.variables.length).toBe(1);
+    const table = own.getWeights()['embedding/table']!;
+    own.setWeights({
+      ...tied.getWeights(),
+      'head/kernel': tf.transpose(tied.getWeights()['embedding/table']!),
+    });
+    expect(numbers(own.apply(ids([1, 2, 3])).logits)).toEqual(
+      numbers(tied.apply(ids([1, 2, 3])).logits).map((x) => expect.closeTo(x, 5)),
+    );
+    expect(table.shape).toEqual([11, 8]);
+  });
+
+  it('gives the logits of the last token that counts', () => {
+    const model = new Decoder(config, { attention });
+    const all = model.apply(ids([1, 2, 3, 4], [5, 6, 0, 0])).logits;
+    const last = model.apply(ids([1, 2, 3, 4], [5, 6, 0, 0]), { lengths: [4, 2], logits: 'last' }).logits;
+    expect(last.shape).toEqual([2, 1, 11]);
+    const rows = all.arraySync();
+    const expected = [...rows[0]![3]!, ...rows[1]![1]!];
+    expect(numbers(last)).toEqual(expected.map((x) => expect.closeTo(x, 5)));
+  });
+
+  it('scales and caps logits, and adds a bias', () => {
+    const plain = new Decoder(config, { attention });
+    const capped = new Decoder({ ...config, headBias: true, logitScale: 3, logitSoftcap: 2 }, { attention });
+    const bias = tf.linspace(-1, 1, 11);
+    capped.setWeights({ ...plain.getWeights(), 'head/bias': bias });
+    const expected = numbers(plain.apply(ids([1, 2, 3])).logits).map(
+      (x, n) => 2 * Math.tanh((3 * x + numbers(bias)[n % 11]!) / 2),
+    );
+    expect(numbers(capped.apply(ids([1, 2, 3])).logits)).toEqual(expected.map((x) => expect.closeTo(x, 5)));
+  });
+
+  it('refuses tokens outside the vocabulary, and more of them than it has positions, by what is in the cache too', () => {
+    const model = new Decoder(config, { attention });
+    expect(() => model.apply(ids([1, 11]))).toThrow(/tokens of the vocabulary/);
+    const long = tf.zeros([1, 17], 'int32');
+    expect(() => model.apply(long)).toThrow(
+      /must not be longer than the model\n +tokens +17\n +maxLength +16/,
+    );
+    expect(model.apply(long, { leftPadding: [1] }).logits.shape).toEqual([1, 17, 11]);
+    const cache = cachesOf(model, 1, (shape) => new GrowingCache(shape));
+    model.apply(tf.zeros([1, 12], 'int32'), { cache });
+    expect(() => model.apply(tf.zeros([1, 5], 'int32'), { cache })).toThrow(/tokens +17/);
+  });
+
+  it('refuses options and caches that cannot be', () => {
+    const model = new Decoder(config, { attention });
+    const cache = cachesOf(model, 1, (shape) => new GrowingCache(shape));
+    const call = (options: object) => () => model.apply(ids([1, 2]), options);
+    expect(call({ logits: 'first' })).toThrow(/logits must be one of all, last/);
+    expect(call({ leftPadding: [1, 2] })).toThrow(/leftPadding must have one count for each batch entry/);
+    expect(call({ lengths: 2 })).toThrow(/lengths must have one count/);
+    expect(call({ cache: { self: cache.self.slice(1) } })).toThrow(
+      /cache.self must have a cache for each block/,
+    );
+    expect(call({ caches: cache })).toThrow(/known options only/);
+    expect(() => model.apply(tf.ones([1, 2]))).toThrow(/ids must be int32/);
+    for (const one of cache.self) one.dispose();
+  });
+
+  it('leaves caches as they were where a block fails', () => {
+    const model = new Decoder(config, { attention });
+    const make = (capacity: number) => (shape: KeyValueCache['shape']) =>
+      new StaticCache(shape, { capacity });
+    const roomy = cachesOf(model, 1, make(8));
+    // The last block has room for one token less.
+    const cache = { self: [...roomy.self.slice(0, 2), make(4)(model.cacheShapes(1).self[2]!)] };
+    const prompt = ids([1, 2, 3]);
+    const logits = numbers(model.apply(prompt, { cache }).logits);
+    const next = ids([4, 5]);
+    const before = memoryNow();
+    expect(() => model.apply(next, { cache })).toThrow(/capacity/);
+    expectSameMemory(before);
+    expect(cache.self.map((one) => one.lengths)).toEqual([[3], [3], [3]]);
+    const again = model.apply(ids([4]), { cache }).logits;
+    const whole = model.apply(ids([1, 2, 3, 4])).logits;
+    expect(numbers(again)).toEqual(
+      numbers(whole)
+        .slice(-11)
+        .map((x) => expect.closeTo(x, 5)),
+    );
+    expect(logits.length).toBe(33);
+    for (const one of [...cache.self, ...roomy.self]) one.dispose();
+  });
+
+  it('takes 96 layers', () => {
+    const before = memoryNow();
+    const position = rotary({ headDim: 4 });
+    const model = new Decoder(
+      { ...config, numLayers: 96 },
+      {
+        attention: (parts) =>
+          new GroupedQueryAttention(
+            { embedDim: 8, numHeads: 2, numKeyValueHeads: 1 },
+            { ...parts, position },
+          ),
+      },
+    );
+    expect(model.variables.length).toBe(96 * 9 + 3);
+    const prompt = ids([1, 2, 3]);
+    const held = memoryNow();
+    const whole = model.apply(prompt).logits;
+    const cache = cachesOf(model, 1, (shape) => new GrowingCache(shape));
+    const parts = [ids([1, 2]), ids([3])].map((tokens) => model.apply(tokens, { cache }).logits);
+    expect(numbers(whole).every(Number.isFinite)).toBe(true);
+    expect(numbers(parts[1]!)).toEqual(
+      numbers(whole)
+        .slice(-11)
+        .map((x) => expect.closeTo(x, 4)),
+    );
+    for (const one of cache.self) one.dispose();
+    tf.dispose([whole, ...parts]);
+    expect(tf.memory().numTensors - held.numTensors).toBe(2); // the two lists of tokens
+    model.dispose();
+    expect(tf.memory().numTensors - before.numTensors).toBe(3);
+  });
+
+  it('refuses configs that cannot be, and leaves nothing', () => {
+    const attempt =
+      (own: object, parts: object = {}) =>
+      () =>
+        new Decoder({ ...config, ...own }, { attention, ...parts });
+    const before = memoryNow();
+    expect(attempt({ numLayers: 0 })).toThrow(/numLayers must be a whole number above 0/);
+    expect(attempt({ head: 'shared' })).toThrow(/head must be one of tied, own/);
+    expect(attempt({ windows: [1, 2] })).toThrow(/windows must be a whole number, or one for each block/);
+    expect(attempt({ layers: 3 })).toThrow(/known options only/);
+    expect(attempt({ feedForward: { hiddenDim: -1 } })).toThrow(/hiddenDim must be a whole number above 0/);
+    expect(attempt({}, { attention: [] })).toThrow(
+      /parts.attention must be a function, or have a layer for each block/,
+    );
+    const unnamed = () => new MultiHeadAttention({ embedDim: 8, numHeads: 2 });
+    expect(attempt({}, { attention: unnamed })).toThrow(/each variable must have a name of its own/);
+    expectSameMemory(before);
+  });
+});
+
+describe('Encoder', () => {
+  it('reads no padding, and no longer source than it has positions', () => {
+    const { seed: _, ...rest } = config;
+    const model = new Encoder({ ...rest, seed: 5, numSegments: 2 }, { attention });
+    const padded = model.apply(ids([1, 2, 3], [4, 5, 0]), { lengths: [3, 2] }).output;
+    const alone = model.apply(ids([4, 5])).output;
+    expect(numbers(padded).slice(24, 40)).toEqual(numbers(alone).map((x) => expect.closeTo(x, 5)));
+    const [first, second] = [0, 1].map((n) =>
+      numbers(model.apply(ids([1, 2]), { segments: ids([n, n]) }).output),
+    );
+    expect(first).toEqual(numbers(model.apply(ids([1, 2])).output).map((x) => expect.closeTo(x, 6)));
+    expect(second).not.toEqual(first);
+    expect(() => model.apply(ids([1, 2]), { segments: ids([0]) })).toThrow(/segments must be int32 \[B, S\]/);
+    expect(() => model.apply(tf.zeros([1, 17], 'int32'))).toThrow(/must not be longer than the model/);
+  });
+});
+
+describe('EncoderDecoder', () => {
+  it('shares a table, and needs cross-attention', () => {
+    const embedding = new Embedding({ vocabularySize: 11, embedDim: 8, seed: 1 }, { name: 'embedding' });
+    const encoder = new Encoder(config, { attention, embedding, name: 'encoder' });
+    const decoder = new Decoder(
+      { ...config, head: 'tied' },
+      { attention, crossAttention: attention, embedding, name: 'decoder' },
+    );
+    const model = new EncoderDecoder({ startToken: 0 }, { encoder, decoder });
+    expect(model.variables.filter(({ name }) => name.endsWith('/table')).length).toBe(1);
+    expect(() => model.decoder.apply(ids([1, 2]))).toThrow(/needs a memory, or a sealed cache/);
+    const before = memoryNow();
+    const cache = cachesOf(decoder, 1, (shape) => new GrowingCache(shape));
+    const { output: memory } = model.encode(ids([1, 2, 3]));
+    // The target fails behind the first block's cross-attention: its cache is open again.
+    const call = {
+      cache: {
+        ...cache,
+        self: [cache.self[0]!, ...cachesOf(decoder, 2, (shape) => new GrowingCache(shape)).self.slice(1)],
+      },
+      memory,
+    };
+    expect(() => decoder.apply(ids([1, 2]), call)).toThrow();
+    expect(cache.cross!.map((one) => [one.sealed, ...one.lengths])).toEqual([
+      [false, 0],
+      [false, 0],
+      [false, 0],
+    ]);
+    expect(cache.self[0]!.lengths).toEqual([0]);
+    expect(memoryNow().numTensors).toBeGreaterThanOrEqual(before.numTensors);
+    expect(() => new EncoderDecoder({}, { encoder, decoder: new Decoder(config, { attention }) })).toThrow(
+      /must have cross-attention/,
+    );
+    model.dispose();
+  });
+});
