@@ -1,4 +1,4 @@
-// The command line: `bench`, `bench attention TEXT`, `bench plan MODEL`, `bench backends` and `bench gates`.
+// The command line: `bench`, `bench attention TEXT`, `bench plan MODEL`, `bench model NAME`, `bench backends` and `bench gates`.
 import { availableParallelism } from 'node:os';
 import { Command, CommanderError, Option } from 'commander';
 import { type BackendName, backendNames } from '../backends/backend-name';
@@ -6,6 +6,7 @@ import { caches } from '../compare/caches';
 import { batchSizes, type ComparisonChoice, tokenRange } from '../compare/cases';
 import { shapes } from '../compare/shapes';
 import { variants } from '../compare/variants';
+import { modelCommand } from '../model/command';
 import { planCommand } from '../plan/command';
 import { methods } from '../positions/methods';
 import { UsageError, WrongResultError } from './errors';
@@ -74,6 +75,7 @@ function createProgram(outlet: Outlet): Command {
   addChoices(program);
   addAttention(program, outlet);
   program.addCommand(planCommand(outlet).copyInheritedSettings(program));
+  program.addCommand(modelCommand(outlet, writablePath).copyInheritedSettings(program));
   addBackends(program, outlet);
   addGates(program, outlet);
   return program;

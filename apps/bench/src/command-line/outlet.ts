@@ -6,7 +6,7 @@ export interface Outlet {
   readonly terminal: Terminal;
   readonly progress: Progress;
   print(lines: readonly string[]): void;
-  /** As it is, whatever the width of the terminal: for other programs. */
+  /** As it is, whatever the width of the terminal: for other programs, and for text that comes in pieces. */
   write(text: string): void;
   printError(text: string): void;
 }

@@ -1,11 +1,12 @@
 // A small decoder of our own: bytes of text, trained on Moby Dick by `npx pnpm model:train`.
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { fromConfig } from '@polyhead/core';
 import { GroupedQueryAttention } from '@polyhead/grouped-query';
 import { rotary } from '@polyhead/relative-position';
 import { Decoder, type TextTokenizer } from '@polyhead/transformer';
 import { loadWeights, readSafetensors } from '@polyhead/weights';
+import type { LoadedModel } from '../loaded-model';
 
 /** The file that training writes, and that the repository holds. */
 export const ownModelFile = fileURLToPath(new URL('../../../model/moby-dick.safetensors', import.meta.url));
@@ -39,6 +40,20 @@ export function createOwnModel(): Decoder {
         ),
     },
   );
+}
+
+/** The trained model as the bench asks it. */
+export async function loadedOwnModel(): Promise<LoadedModel> {
+  const { size } = await stat(ownModelFile);
+  return {
+    title: 'Moby Dick, byte by byte',
+    model: await loadOwnModel(),
+    tokenizer: byteTokenizer,
+    stopTokens: [],
+    fileBytes: size,
+    prompt: (text) => text,
+    question: 'Call me Ishmael.',
+  };
 }
 
 /** The trained model, out of the repository's file alone. */

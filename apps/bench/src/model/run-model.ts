@@ -1,0 +1,98 @@
+// `bench model`: a published model proven, timed, weighed, and asked.
+import { writeFileSync } from 'node:fs';
+import { heapBytes } from '@polyhead/conformance';
+import { generateText } from '@polyhead/transformer';
+import { chooseBackend } from '../backends/backend';
+import type { BackendName } from '../backends/backend-name';
+import { WrongResultError } from '../command-line/errors';
+import type { Outlet } from '../command-line/outlet';
+import { readEnvironment } from '../measure/environment';
+import { environmentLines } from '../print/environment-lines';
+import { chooseModel } from './choose-model';
+import { decoderOf, type LoadedModel } from './loaded-model';
+import { idsOf, ownGolden, prove, wrongProof } from './proof';
+import { byteLines, partLines, proofLines, speedLines, titleLines } from './report';
+import { coldFirstToken, promptOf, timeWays } from './speed';
+import { timeParts } from './token-parts';
+import { cacheOf, kernelsHere, type Way, wayName, waysOf } from './ways';
+
+export interface ModelOptions {
+  readonly model: string;
+  readonly prompt?: string;
+  /** The most new tokens of the answer. */
+  readonly tokens: number;
+  readonly quick: boolean;
+  readonly backend?: BackendName;
+  readonly json?: string; // absolute path
+}
+
+const texts = ['Call me Ishmael.', 'The whale'];
+
+/** @throws where logits or tokens are wrong, and for what is no model */
+export async function runModel(options: ModelOptions, outlet: Outlet): Promise<void> {
+  const { quick, json } = options;
+  const backend = await chooseBackend(options.backend);
+  outlet.progress.stage('loading the model');
+  const loaded = await chooseModel(options.model);
+  const kernels = await kernelsHere();
+  const ways = waysOf(kernels);
+  const ids = promptOf(loaded, quick ? 32 : 128);
+  const before = heapBytes();
+  const cold = await coldFirstToken(loaded, ways[0]!, ids);
+  const bytes = {
+    file: loaded.fileBytes,
+    weights: loaded.model.variables.reduce((sum, { variable }) => sum + 4 * variable.size, 0),
+    packed: heapBytes() - before,
+  };
+  const golden = loaded.golden ?? (await ownGolden(loaded, ways[0]!, texts));
+  const proven = quick ? { ...golden, cases: golden.cases.slice(0, 2) } : golden;
+  const proof = await prove(loaded, proven, { ways, few: quick ? 1 : 3, progress: outlet.progress });
+  outlet.print([
+    ...titleLines(loaded),
+    '',
+    ...environmentLines(backend, readEnvironment()),
+    '',
+    ...proofLines(proof, proven),
+  ]);
+  const wrong = wrongProof(proof, proven);
+  if (wrong.length > 0) throw new WrongResultError(wrong.join('\n'));
+  const tokens = quick ? 8 : 24;
+  const speed = await timeWays(loaded, { ways, ids, tokens, progress: outlet.progress });
+  outlet.print(['', ...speedLines(speed, cold)]);
+  const unequal = speed.find((row) => row.predictedBytes !== row.heldBytes);
+  if (unequal) throw new WrongResultError(`${unequal.way}: other bytes are held than were predicted`);
+  const cached = ways.filter(({ cache }) => cache === 'static');
+  const parts = [];
+  for (const way of cached)
+    parts.push({ way: wayName(way), parts: await timeParts(loaded, way, { ids, tokens }) });
+  outlet.print(['', ...partLines(parts), '', ...byteLines(bytes), '']);
+  const answer = await ask(loaded, options, { way: cached.at(-1)!, outlet });
+  if (json)
+    writeFileSync(
+      json,
+      `${JSON.stringify({ backend, cold, bytes, proof, speed, parts, answer }, null, 2)}\n`,
+    );
+  loaded.model.dispose();
+}
+
+/** Asks it, and shows the answer as it comes. */
+async function ask(
+  loaded: LoadedModel,
+  { prompt = loaded.question, tokens }: Pick<ModelOptions, 'prompt' | 'tokens'>,
+  { way, outlet }: { readonly way: Way; readonly outlet: Outlet },
+): Promise<string> {
+  const { model, tokenizer, stopTokens } = loaded;
+  const whole = loaded.prompt(prompt);
+  const source = idsOf(loaded, whole).length;
+  const cache = cacheOf(way.cache, decoderOf(model), { tokens: source + tokens, source });
+  outlet.print([`> ${prompt}`]);
+  let answer = '';
+  const options = { tokenizer, stopTokens, cache, kernel: way.kernel, maxTokens: tokens };
+  for await (const piece of generateText(model, whole, options)) {
+    answer += piece;
+    outlet.write(piece);
+  }
+  outlet.write('\n');
+  cache?.dispose();
+  return answer;
+}
