@@ -1,0 +1,72 @@
+// What follows a prompt, against the tokens that transformers gives: tiny models of all families of decoders.
+import { type AttentionKernel, composed } from '@polyhead/core';
+import { flash } from '@polyhead/flash';
+import { GrowingCache, StaticCache } from '@polyhead/kv-cache';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type ExpectedDecoder, largestError, tinyModel } from '../fixtures/tiny-model';
+import type { Decoder } from '../index';
+import { type GenerateOptions, generate } from './generate';
+import { ModelCache } from './model-cache';
+
+const names = ['llama', 'llama31-tied', 'mistral-window', 'qwen2', 'qwen3', 'gemma2', 'gpt2', 'gpt-neox'];
+const tolerance = 2e-5;
+
+const caches = {
+  none: () => undefined,
+  growing: (model: Decoder, batch: number) =>
+    new ModelCache(model.cacheShapes(batch), (shape) => new GrowingCache(shape)),
+  static: (model: Decoder, batch: number) =>
+    new ModelCache(model.cacheShapes(batch), (shape) => new StaticCache(shape, { capacity: 24 })),
+};
+
+async function stepsOf(model: Decoder, prompts: number[][], options: GenerateOptions) {
+  const tokens = prompts.map((): number[] => []);
+  let first: (Float32Array | undefined)[] = [];
+  for await (const step of generate(model, prompts, { ...options, logits: true })) {
+    if (first.length === 0) first = step.map((own) => own?.logits);
+    step.forEach((own, b) => {
+      tokens[b]!.push(own!.token);
+    });
+  }
+  return { tokens, first };
+}
+
+describe.each(names)('%s', (name) => {
+  let kernels: AttentionKernel[];
+  beforeAll(async () => {
+    const fused = flash();
+    await fused.prepare?.();
+    kernels = [composed(), fused];
+  });
+
+  it.each(Object.entries(caches))('gives the greedy tokens of transformers, cache: %s', async (_, create) => {
+    const { model, expected } = await tinyModel<Decoder, ExpectedDecoder>(name);
+    for (const kernel of kernels) {
+      const cache = create(model, 2);
+      const { tokens } = await stepsOf(model, expected.ids, { maxTokens: 10, cache, kernel });
+      expect(tokens, kernel.name).toEqual(expected.greedy);
+      cache?.dispose();
+    }
+    model.dispose();
+  });
+
+  it.each(Object.entries(caches))(
+    'gives prompts of other lengths what padding at the left gives them, cache: %s',
+    async (_, create) => {
+      const { model, expected } = await tinyModel<Decoder, ExpectedDecoder>(name);
+      const { ids, counts, lastLogits } = expected.leftPadded;
+      const prompts = ids.map((row, b) => row.slice(counts[b]));
+      const cache = create(model, 2);
+      const chunkSize = cache && 4; // windows and padding meet within a prompt
+      const { first } = await stepsOf(model, prompts, {
+        maxTokens: 1,
+        cache,
+        ...(chunkSize && { chunkSize }),
+      });
+      for (const [b, logits] of first.entries())
+        expect(largestError(logits!, lastLogits[b]!)).toBeLessThan(tolerance);
+      cache?.dispose();
+      model.dispose();
+    },
+  );
+});
