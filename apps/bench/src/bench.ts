@@ -10,6 +10,7 @@ import { compareVariants } from './compare/comparison';
 import { comparisonLines } from './compare/report';
 import { type Brought, broughtLines, whatItBrings } from './compare/what-it-brings';
 import { type Environment, readEnvironment } from './measure/environment';
+import { writtenLines } from './model/own/written';
 import { prefillCases } from './prefill/cases';
 import { speedLines } from './prefill/report';
 import { type Timing, timePrefill } from './prefill/speed';
@@ -93,6 +94,7 @@ export async function bench(options: BenchOptions, outlet: Outlet): Promise<void
 
   if (!comparesOnly) await printMaps(model, outlet);
   model.dispose();
+  if (!comparesOnly) outlet.print(['', ...(await writtenLines())]);
   const prefill = comparesOnly ? undefined : await timeLayers(files, { backend, lengths }, outlet);
   write(options, {
     brought,
