@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Plugin } from 'vitest/config';
+import { findModel, type ModelName, modelNames } from './models/models';
 
 export interface Example {
   readonly document: string;
@@ -39,6 +40,27 @@ export function promisesOf(code: string): string[] {
   return [...code.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm)].map((promise) => promise[1] ?? '');
 }
 
+/** Why an example cannot run here: it opens the file of a published model, by its name. */
+export function missingModel(example: Example, backend: string): string | undefined {
+  const name = modelIn(example);
+  if (name === undefined) return undefined;
+  if (backend === 'cpu') return 'plain JavaScript takes minutes for a whole model';
+  const found = findModel(name);
+  return 'reason' in found ? found.reason : undefined;
+}
+
+function modelIn({ code }: Example): ModelName | undefined {
+  return modelNames.find((name) => code.includes(`'${findModel(name).file}'`));
+}
+
+/** Published models lie where they were installed. */
+function withModelPaths(code: string): string {
+  return modelNames.reduce((text, name) => {
+    const found = findModel(name);
+    return 'path' in found ? text.replaceAll(`'${found.file}'`, JSON.stringify(found.path)) : text;
+  }, code);
+}
+
 /** The module that holds an example, to be imported; it runs on the given backend whichever it names. */
 export function exampleModule({ document, line }: Example, backend: string): string {
   return `${scheme}${backend}/${document}/${line}.ts`;
@@ -50,14 +72,16 @@ export function documentExamples(): Plugin {
     async resolveId(id, importer) {
       if (id.startsWith(scheme)) return id;
       if (!importer?.startsWith(scheme)) return null;
-      return this.resolve(id, join(root, importerOf(parse(importer).document)), { skipSelf: true });
+      return this.resolve(id, join(root, importerOf(parse(importer))), { skipSelf: true });
     },
     load(id) {
       if (!id.startsWith(scheme)) return null;
       const { backend, document, line } = parse(id);
       this.addWatchFile(join(root, document));
       const example = examplesOf(document).find((candidate) => candidate.line === line);
-      return example?.code.replace(/setBackend\('\w+'\)/, `setBackend('${backend}')`) ?? null;
+      return example
+        ? withModelPaths(example.code.replace(/setBackend\('\w+'\)/, `setBackend('${backend}')`))
+        : null;
     },
   };
 }
@@ -68,8 +92,13 @@ function parse(id: string): { backend: string; document: string; line: number } 
   return { backend, document: rest.join('/'), line };
 }
 
-/** An example sees what its package declares; those of the repository's own documents see what the bench does. */
-function importerOf(document: string): string {
-  const folder = document.endsWith('/README.md') ? document.slice(0, -'/README.md'.length) : 'apps/bench';
+/**
+ * An example sees what its package declares; those of the repository's own documents, and those with a published model, see
+ * what the bench does.
+ */
+function importerOf({ document, line }: { readonly document: string; readonly line: number }): string {
+  const isReadme = document.endsWith('/README.md');
+  const opensModel = examplesOf(document).some((own) => own.line === line && modelIn(own) !== undefined);
+  const folder = isReadme && !opensModel ? document.slice(0, -'/README.md'.length) : 'apps/bench';
   return join(folder, 'package.json');
 }

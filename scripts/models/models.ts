@@ -42,11 +42,14 @@ export function modelFile(name: ModelName): string {
   return join(modelCache(), `${name}-${sha256.slice(0, 12)}`, basename(file));
 }
 
-/** The file of a model, or in one line why there is none. */
-export function findModel(name: ModelName): { readonly path: string } | { readonly reason: string } {
+/** The file of a model, by its own name, or in one line why there is none. */
+export function findModel(
+  name: ModelName,
+): { readonly file: string } & ({ readonly path: string } | { readonly reason: string }) {
   const path = modelFile(name);
-  if (existsSync(path)) return { path };
-  return { reason: `${name} is not installed (npx pnpm model:install ${name})` };
+  const file = basename(path);
+  if (existsSync(path)) return { file, path };
+  return { file, reason: `${name} is not installed (npx pnpm model:install ${name})` };
 }
 
 export function modelCache(): string {

@@ -5,6 +5,7 @@ export { fromUrl } from './files/from-url';
 export type { GgufValue } from './gguf/metadata';
 export { readGguf } from './gguf/read-gguf';
 export { type TokenizerFiles, tokenizerFromGguf } from './gguf/tokenizer';
+export { loadModel, type ModelSource } from './load/load-model';
 export { type LoadOptions, type LoadReport, loadWeights } from './load/load-weights';
 export type { NamedVariables } from './load/named-variables';
 export { readSafetensors } from './safetensors/read-safetensors';

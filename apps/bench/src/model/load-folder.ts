@@ -3,9 +3,8 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';
-import { fromConfig } from '@polyhead/core';
 import { configFromHuggingFace, type Decoder, type EncoderDecoder } from '@polyhead/transformer';
-import { loadWeights, readSafetensors } from '@polyhead/weights';
+import { loadModel, readSafetensors } from '@polyhead/weights';
 import { UsageError } from '../command-line/errors';
 import { kinds } from './kinds';
 import { chat } from './load-gguf';
@@ -22,14 +21,10 @@ export async function loadFolder(folder: string): Promise<LoadedModel> {
   if (!has(weightFiles) && !has(index)) missing.push(weightFiles);
   if (missing.length > 0) throw new UsageError(`${folder} has no ${missing.join(' and no ')}`);
   const config = json('config.json');
-  const description = configFromHuggingFace(config);
-  const model = fromConfig<Decoder | EncoderDecoder>(description.config, kinds);
+  const source = configFromHuggingFace(config);
   const opened = await openWeights(folder);
-  try {
-    await loadWeights(model, await opened.read(), description.weights);
-  } finally {
-    await opened.close();
-  }
+  const read = async () => loadModel<Decoder | EncoderDecoder>(await opened.read(), source, kinds);
+  const model = await read().finally(opened.close);
   const tokenizerConfig = has('tokenizer_config.json') ? json('tokenizer_config.json') : {};
   return {
     title: basename(folder),

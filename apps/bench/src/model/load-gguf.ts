@@ -1,9 +1,8 @@
 // A GGUF file as a model: architecture, weights and tokenizer are all in it.
 import { open } from 'node:fs/promises';
 import { Tokenizer } from '@huggingface/tokenizers';
-import { fromConfig } from '@polyhead/core';
 import { configFromGguf, type Decoder } from '@polyhead/transformer';
-import { loadWeights, readGguf, tokenizerFromGguf } from '@polyhead/weights';
+import { loadModel, readGguf, tokenizerFromGguf } from '@polyhead/weights';
 import { kinds } from './kinds';
 import type { Golden, LoadedModel } from './loaded-model';
 
@@ -13,15 +12,12 @@ export async function loadGguf(path: string, golden?: Golden): Promise<LoadedMod
   try {
     const checkpoint = await readGguf(file);
     const { metadata, tensors } = checkpoint;
-    const { config, weights } = configFromGguf(metadata, tensors);
-    const model = fromConfig<Decoder>(config, kinds);
-    await loadWeights(model, checkpoint, weights);
-    const files = tokenizerFromGguf(metadata);
+    const model = await loadModel<Decoder>(checkpoint, configFromGguf(metadata, tensors), kinds);
     const end = metadata.get('tokenizer.ggml.eos_token_id');
     return {
       title: String(metadata.get('general.name') ?? metadata.get('general.architecture')),
       model,
-      tokenizer: new Tokenizer(files.tokenizer, files.config),
+      tokenizer: tokenizerFromGguf(metadata, Tokenizer),
       stopTokens: typeof end === 'number' ? [end] : [],
       fileBytes: (await file.stat()).size,
       ...chat(String(metadata.get('tokenizer.chat_template') ?? '')),

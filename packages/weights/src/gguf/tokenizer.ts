@@ -39,8 +39,23 @@ type Role = (typeof roles)[number];
  * @example
  * const { tokenizer, config } = tokenizerFromGguf(checkpoint.metadata);
  * const { ids } = new Tokenizer(tokenizer, config).encode('Hello'); // of @huggingface/tokenizers
+ * const same = tokenizerFromGguf(checkpoint.metadata, Tokenizer);
  */
-export function tokenizerFromGguf(metadata: ReadonlyMap<string, unknown>): TokenizerFiles {
+export function tokenizerFromGguf(metadata: ReadonlyMap<string, unknown>): TokenizerFiles;
+/** @param Tokenizer a class that is made of the two files */
+export function tokenizerFromGguf<T>(
+  metadata: ReadonlyMap<string, unknown>,
+  Tokenizer: new (tokenizer: object, config: object) => T,
+): T;
+export function tokenizerFromGguf<T>(
+  metadata: ReadonlyMap<string, unknown>,
+  Tokenizer?: new (tokenizer: object, config: object) => T,
+): T | TokenizerFiles {
+  const files = filesOf(metadata);
+  return Tokenizer ? new Tokenizer(files.tokenizer, files.config) : files;
+}
+
+function filesOf(metadata: ReadonlyMap<string, unknown>): TokenizerFiles {
   const model = metadata.get('tokenizer.ggml.model');
   if (model === undefined)
     throw new FileError(where, 'the file must keep a tokenizer', { 'tokenizer.ggml.model': model });

@@ -1,11 +1,10 @@
 // A small decoder of our own: bytes of text, trained on Moby Dick by `npx pnpm model:train`.
 import { readFile, stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { fromConfig } from '@polyhead/core';
 import { GroupedQueryAttention } from '@polyhead/grouped-query';
 import { rotary } from '@polyhead/relative-position';
 import { Decoder, type TextTokenizer } from '@polyhead/transformer';
-import { loadWeights, readSafetensors } from '@polyhead/weights';
+import { loadModel, readSafetensors } from '@polyhead/weights';
 import type { LoadedModel } from '../loaded-model';
 
 /** The file that training writes, and that the repository holds. */
@@ -59,8 +58,6 @@ export async function loadedOwnModel(): Promise<LoadedModel> {
 /** The trained model, out of the repository's file alone. */
 export async function loadOwnModel(file: string = ownModelFile): Promise<Decoder> {
   const checkpoint = await readSafetensors(new Uint8Array(await readFile(file)));
-  const config: unknown = JSON.parse(String(checkpoint.metadata.get('config')));
-  const model = fromConfig<Decoder>(config as object, [Decoder, GroupedQueryAttention, rotary]);
-  await loadWeights(model, checkpoint);
-  return model;
+  const config: object = JSON.parse(String(checkpoint.metadata.get('config')));
+  return loadModel<Decoder>(checkpoint, { config }, [Decoder, GroupedQueryAttention, rotary]);
 }
