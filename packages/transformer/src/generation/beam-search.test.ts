@@ -3,7 +3,7 @@ import { expectSameMemory, memoryNow } from '@polyhead/conformance';
 import { GrowingCache, StaticCache } from '@polyhead/kv-cache';
 import * as tf from '@tensorflow/tfjs-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type TinyModel, tinyEncoderDecoder, tinyModel } from '../fixtures/tiny-models';
+import { type TinyModel, tinyEncoderDecoder, tinyModel } from '../fixtures/attention-models';
 import { type GenerateOptions, generate } from './generate';
 import { ModelCache } from './model-cache';
 

@@ -4,7 +4,7 @@ import { isAttentionError } from '@polyhead/core';
 import { GrowingCache, StaticCache } from '@polyhead/kv-cache';
 import * as tf from '@tensorflow/tfjs-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type TinyModel, tinyEncoderDecoder, tinyModel } from '../fixtures/tiny-models';
+import { type TinyModel, tinyEncoderDecoder, tinyModel } from '../fixtures/attention-models';
 import type { CausalModel } from '../models/causal-model';
 import { type GenerateOptions, generate } from './generate';
 import { ModelCache } from './model-cache';

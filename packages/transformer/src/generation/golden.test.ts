@@ -3,7 +3,7 @@ import { type AttentionKernel, composed } from '@polyhead/core';
 import { flash } from '@polyhead/flash';
 import { GrowingCache, StaticCache } from '@polyhead/kv-cache';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type ExpectedDecoder, largestError, tinyModel } from '../fixtures/tiny-model';
+import { type ExpectedDecoder, expectedOf, largestError, loadModel } from '../fixtures/hugging-face-models';
 import type { Decoder } from '../index';
 import { type GenerateOptions, generate } from './generate';
 import { ModelCache } from './model-cache';
@@ -40,7 +40,8 @@ describe.each(names)('%s', (name) => {
   });
 
   it.each(Object.entries(caches))('gives the greedy tokens of transformers, cache: %s', async (_, create) => {
-    const { model, expected } = await tinyModel<Decoder, ExpectedDecoder>(name);
+    const model = await loadModel<Decoder>(name);
+    const expected = expectedOf<ExpectedDecoder>(name);
     for (const kernel of kernels) {
       const cache = create(model, 2);
       const { tokens } = await stepsOf(model, expected.ids, { maxTokens: 10, cache, kernel });
@@ -53,7 +54,8 @@ describe.each(names)('%s', (name) => {
   it.each(Object.entries(caches))(
     'gives prompts of other lengths what padding at the left gives them, cache: %s',
     async (_, create) => {
-      const { model, expected } = await tinyModel<Decoder, ExpectedDecoder>(name);
+      const model = await loadModel<Decoder>(name);
+      const expected = expectedOf<ExpectedDecoder>(name);
       const { ids, counts, lastLogits } = expected.leftPadded;
       const prompts = ids.map((row, b) => row.slice(counts[b]));
       const cache = create(model, 2);
