@@ -67,9 +67,10 @@ let allHalves: Float32Array | undefined;
 /** Looked up: there are 65,536 of them. */
 function float16(bytes: Uint8Array): Float32Array {
   allHalves ??= Float32Array.from({ length: 2 ** 16 }, (_, half) => halfToNumber(half));
+  const table = allHalves;
   const halves = new Uint16Array(...parts(bytes, 2));
   const numbers = new Float32Array(halves.length);
-  for (let n = 0; n < halves.length; n++) numbers[n] = allHalves[halves[n]!]!;
+  for (let n = 0; n < halves.length; n++) numbers[n] = table[halves[n]!]!;
   return numbers;
 }
 

@@ -12,7 +12,8 @@ type DecodeBlock = (bytes: Uint8Array, at: number, numbers: Float32Array, n: num
 
 /** 16 scales and minima of 4 bits; 64 bytes of 2-bit numbers; d; dmin. */
 export const Q2_K = /* @__PURE__ */ superBlocks(84, (bytes, at, numbers, n) => {
-  const [d, dmin] = [halfAt(bytes, at + 80), halfAt(bytes, at + 82)];
+  const d = halfAt(bytes, at + 80);
+  const dmin = halfAt(bytes, at + 82);
   for (let i = 0; i < blockSize; i++) {
     const scale = bytes[at + (i >> 4)]!;
     const q = (bytes[at + 16 + byteOf2Bits(i)]! >> shiftOf2Bits(i)) & 3;
@@ -31,14 +32,10 @@ export const Q3_K = /* @__PURE__ */ superBlocks(110, (bytes, at, numbers, n) => 
 });
 
 /** d; dmin; 12 bytes of 6-bit scales and minima; 128 bytes of 4-bit numbers. */
-export const Q4_K = /* @__PURE__ */ superBlocks(144, (bytes, at, numbers, n) => {
-  scaledNibbles(bytes, at, numbers.subarray(n, n + blockSize), 0);
-});
+export const Q4_K = /* @__PURE__ */ superBlocks(144, /* @__PURE__ */ scaledNibbles(0));
 
 /** d; dmin; 12 bytes of 6-bit scales and minima; 32 bytes of fifth bits; 128 bytes of 4-bit numbers. */
-export const Q5_K = /* @__PURE__ */ superBlocks(176, (bytes, at, numbers, n) => {
-  scaledNibbles(bytes, at, numbers.subarray(n, n + blockSize), 32);
-});
+export const Q5_K = /* @__PURE__ */ superBlocks(176, /* @__PURE__ */ scaledNibbles(32));
 
 /** 128 bytes of low halves; 64 bytes of fifth and sixth bits; 16 signed scales; d. */
 export const Q6_K = /* @__PURE__ */ superBlocks(210, (bytes, at, numbers, n) => {
@@ -79,28 +76,34 @@ function scaleOf3(bytes: Uint8Array, at: number, j: number): number {
   return (low | (high << 4)) - 32;
 }
 
-/** d · scale · q − dmin · min, with numbers of 4 bits, and of 5 where there are bytes of fifth bits. */
-function scaledNibbles(bytes: Uint8Array, at: number, numbers: Float32Array, fifthBytes: number): void {
-  const [d, dmin] = [halfAt(bytes, at), halfAt(bytes, at + 2)];
-  for (let part = 0; part < 8; part++) {
-    const { scale, min } = scaleAndMin(bytes, at + 4, part);
-    const [dScale, dMin] = [d * scale, dmin * min];
-    const from = at + 16 + fifthBytes + 32 * (part >> 1); // two parts share 32 bytes
-    for (let i = 0; i < 32; i++) {
-      const both = bytes[from + i]!;
-      const low = part & 1 ? both >> 4 : both & 15;
-      const fifth = fifthBytes > 0 ? (bytes[at + 16 + i]! >> part) & 1 : 0;
-      numbers[32 * part + i] = dScale * (low | (fifth << 4)) - dMin;
+/** d · scale · q − dmin · min, of numbers of 4 bits, or 5 where there are bytes of fifth bits. */
+function scaledNibbles(fifthBytes: 0 | 32): DecodeBlock {
+  return (bytes, at, numbers, n) => {
+    const d = halfAt(bytes, at);
+    const dmin = halfAt(bytes, at + 2);
+    for (let part = 0; part < 8; part++) {
+      const scale = d * scaleOf8(bytes, at + 4, part);
+      const min = dmin * minOf8(bytes, at + 4, part);
+      const from = at + 16 + fifthBytes + 32 * (part >> 1); // two parts share 32 bytes
+      const shift = 4 * (part & 1);
+      for (let i = 0; i < 32; i++) {
+        const low = (bytes[from + i]! >> shift) & 15;
+        const fifth = fifthBytes === 0 ? 0 : (bytes[at + 16 + i]! >> part) & 1;
+        numbers[n + 32 * part + i] = scale * (low | (fifth << 4)) - min;
+      }
     }
-  }
+  };
 }
 
-/** Scale and minimum j of 8, 6 bits each: the last four of both have their upper two bits in the bytes of the first four. */
-function scaleAndMin(bytes: Uint8Array, at: number, j: number): { scale: number; min: number } {
-  const byte = (n: number) => bytes[at + n]!;
-  if (j < 4) return { scale: byte(j) & 63, min: byte(j + 4) & 63 };
-  return {
-    scale: (byte(j + 4) & 15) | ((byte(j - 4) >> 6) << 4),
-    min: (byte(j + 4) >> 4) | ((byte(j) >> 6) << 4),
-  };
+// 8 scales and 8 minima of 6 bits in 12 bytes: the first four of both lie in the lower bits of the first 8 bytes; the others
+// have four bits in the last 4 bytes, scales in their lower halves, and two in the upper bits of the first 8.
+
+function scaleOf8(bytes: Uint8Array, at: number, j: number): number {
+  if (j < 4) return bytes[at + j]! & 63;
+  return (bytes[at + j + 4]! & 15) | ((bytes[at + j - 4]! >> 6) << 4);
+}
+
+function minOf8(bytes: Uint8Array, at: number, j: number): number {
+  if (j < 4) return bytes[at + j + 4]! & 63;
+  return (bytes[at + j + 4]! >> 4) | ((bytes[at + j]! >> 6) << 4);
 }
