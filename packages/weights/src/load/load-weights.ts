@@ -43,7 +43,8 @@ export interface LoadReport {
  * @param model whose variables are set; not used while it loads
  * @param table where each variable lies. Default: tensors have the names of the variables, as `saveWeights` writes them
  * @throws ShapeError for a checkpoint of another model: variables without a tensor, tensors without a variable, other shapes.
- *   Then nothing is set. FileError where the file cannot be read; then the variables before that place are set
+ *   Then nothing is set. FileError for the state of another optimizer, where nothing is set, and where the file cannot be read:
+ *   then the variables before that place are set
  */
 export async function loadWeights(
   model: NamedVariables,
@@ -61,12 +62,12 @@ export async function loadWeights(
   const matches = matchTensors(model.variables, checkpoint, used, prefix);
   checkMatches(matches, checkpoint, strict);
   for (const pair of matches.tied) await checkTied(checkpoint, pair);
+  if (optimizer) await restoreOptimizer(where, optimizer, model.variables, checkpoint);
   for (const tensor of new Set(matches.found.map((match) => match.tensor))) {
     const { shape } = checkpoint.tensors.get(tensor)!;
     const numbers = await checkpoint.read(tensor);
     for (const match of matches.found) if (match.tensor === tensor) set(match, numbers, shape);
   }
-  if (optimizer) await restoreOptimizer(where, optimizer, model.variables, checkpoint);
   return report(matches, checkpoint);
 }
 

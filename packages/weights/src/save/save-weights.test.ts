@@ -109,8 +109,10 @@ describe('saveWeights', () => {
     await expect(saveWeights(layer, { optimizer: tf.train.adamax(0.1) })).rejects.toThrow(/can be saved/);
     await expect(saveWeights(layer, { optimizer, type: 'F16' })).rejects.toThrow(ConfigError);
     const checkpoint = await readSafetensors(await saveWeights(other, { optimizer }));
-    const load = loadWeights(other, checkpoint, undefined, { optimizer: tf.train.adam(0.1) });
+    const before = numbersOf(layer);
+    const load = loadWeights(layer, checkpoint, undefined, { optimizer: tf.train.adam(0.1) });
     await expect(load).rejects.toThrow(/state of such an optimizer/);
+    expect(numbersOf(layer)).toEqual(before);
     const empty = await readSafetensors(await saveWeights(other));
     await expect(loadWeights(other, empty, undefined, { optimizer })).rejects.toThrow(/none/);
   });
