@@ -7,10 +7,10 @@ import { userPath } from '../command-line/user-path';
 import type { LoadedModel } from './loaded-model';
 
 /** The model in the repository. */
-export const ownName = 'moby-dick';
+const ownName = 'moby-dick';
 
 /** Names that need no path. */
-export const knownNames = [ownName, ...modelNames];
+const knownNames = [ownName, ...modelNames];
 
 /** @throws UsageError for what is no model, and for a file that is none that is known */
 export async function chooseModel(nameOrPath: string): Promise<LoadedModel> {

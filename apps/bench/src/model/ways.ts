@@ -5,7 +5,7 @@ import { GrowingCache, StaticCache } from '@polyhead/kv-cache';
 import { type CausalModel, ModelCache } from '@polyhead/transformer';
 import * as tf from '@tensorflow/tfjs-core';
 
-export const cacheNames = ['none', 'growing', 'static'] as const;
+const cacheNames = ['none', 'growing', 'static'] as const;
 export type CacheName = (typeof cacheNames)[number];
 
 export interface Way {

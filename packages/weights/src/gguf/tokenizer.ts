@@ -42,7 +42,11 @@ type Role = (typeof roles)[number];
  * const same = tokenizerFromGguf(checkpoint.metadata, Tokenizer);
  */
 export function tokenizerFromGguf(metadata: ReadonlyMap<string, unknown>): TokenizerFiles;
-/** @param Tokenizer a class that is made of the two files */
+/**
+ * The tokenizer itself.
+ *
+ * @param Tokenizer a class that is made of the two files, such as that of @huggingface/tokenizers
+ */
 export function tokenizerFromGguf<T>(
   metadata: ReadonlyMap<string, unknown>,
   Tokenizer: new (tokenizer: object, config: object) => T,
