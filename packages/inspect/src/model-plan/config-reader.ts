@@ -14,7 +14,7 @@ const ofAttention =
   /attn|attention|head|kv|query|key|value_|window|sliding|local|global|latent|lora|rank|share|layer_types|block_types|pattern|hybrid|cross_|memory|sink|gate|bias|(^|_)qk?v?(_|$)/;
 /** Names that do so without bearing on how many numbers are learned or kept. */
 const withoutBearing =
-  /drop|prob|impl|backend|rope|rotary|theta|scal|cap|norm|_eps|clip|init|tie_|share_input_output|label|router|expert|moe|mlp|ffn|lm_head|vision|image|audio|mamba|ssm|conv|linear_(num|key|value|attn)|token|vocab|use_cache|cache_impl|type_size|classifier|summary|multiplier|temperature|flash|sdpa|quant|pretrain|output_attentions|softmax|mask|alibi|max_|relative_|pos_att|position|residual|parallel|upcast|fp32|reorder|chunk_size_feed|layerdrop|scope|mem_(eff|rank)|_act$/;
+  /drop|prob|impl|embed|backend|rope|rotary|theta|scal|cap|norm|_eps|clip|init|tie_|share_input_output|label|router|expert|moe|mlp|ffn|lm_head|vision|image|audio|mamba|ssm|conv|linear_(num|key|value|attn)|token|vocab|use_cache|cache_impl|type_size|classifier|summary|multiplier|temperature|flash|sdpa|quant|pretrain|output_attentions|softmax|mask|alibi|max_|relative_|pos_att|position|share_att_key|residual|parallel|upcast|fp32|reorder|chunk_size_feed|layerdrop|scope|mem_(eff|rank)|_act$/;
 
 /** One object of a config. */
 export class ConfigReader {

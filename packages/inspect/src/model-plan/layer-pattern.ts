@@ -30,7 +30,9 @@ export function layerPattern(config: ConfigReader, count: number, family: Family
   const all = Array.from({ length: count }, (_, layer) => layer);
   const window = windowOf(config, family);
   const kinds = kindsOf(config, count);
-  const chosen = attendingLayers(config, all); // both may be there, and say the same
+  // All may be there, and say the same.
+  const chosen = attendingLayers(config, all);
+  const rule = windowRule(config, family);
   const cross = config.numbers('cross_attention_layers') ?? [];
   const asKind = (layer: number, hasWindow: boolean): LayerKind => ({
     layer,
@@ -44,8 +46,7 @@ export function layerPattern(config: ConfigReader, count: number, family: Family
     const attending = all.filter((layer) => kinds[layer] !== undefined && !without.test(kinds[layer]!));
     return { layers: attending.map((layer) => asKind(layer, windowed.test(kinds[layer]!))), unsure };
   }
-  const hasWindow = window === undefined ? () => false : windowRule(config, family);
-  return { layers: (chosen ?? all).map((layer) => asKind(layer, hasWindow(layer))), unsure: [] };
+  return { layers: (chosen ?? all).map((layer) => asKind(layer, rule(layer))), unsure: [] };
 }
 
 /** A kind for each layer, by name. */

@@ -23,7 +23,7 @@ export interface PlannedAttention {
   readonly cachedNumbers: number;
   /** Tokens that it sees, and a bounded cache keeps. Absent: all. */
   readonly window?: number;
-  /** Numbers learned: matrices, biases, sinks; without norms and tables of positions. 0 where another layer's are used. */
+  /** Numbers learned: matrices, biases, sinks; without norms, and without tables and projections of positions. 0 where another layer's are used. */
   readonly parameters: number;
   /** Those of them that stand in matrices of projections. */
   readonly matrices: number;
