@@ -1,4 +1,5 @@
 // What all readers give: names, shapes and types at once, numbers when they are asked for, one tensor at a time.
+import { UnsupportedError } from '@polyhead/core';
 import { FileError } from './errors';
 import type { ByteSource } from './files/byte-source';
 import type { NumberType } from './files/number-types';
@@ -24,7 +25,8 @@ export interface Checkpoint {
   /**
    * The numbers of one tensor, row by row, as an array of its own.
    *
-   * @throws FileError where there is no such tensor, the file cannot be read, or a number does not fit into float32
+   * @throws FileError where there is no such tensor, the file cannot be read, or a number does not fit into float32;
+   *   UnsupportedError for more numbers than memory holds
    */
   read(name: string): Promise<Float32Array>;
   /**
@@ -67,8 +69,24 @@ export function openCheckpoint(source: ByteSource, { format, metadata, tensors }
     metadata,
     tensors: new Map(facts),
     readBytes: async (name) => readBytes(name),
-    read: async (name) => storedTensor(tensors, name).numberType.decode(await readBytes(name)),
+    async read(name) {
+      const { numberType } = storedTensor(tensors, name);
+      return decode(name, numberType, await readBytes(name));
+    },
   };
+}
+
+/** @throws UnsupportedError for more numbers than an array can hold */
+export function decode(name: string, numberType: NumberType, bytes: Uint8Array): Float32Array {
+  try {
+    return numberType.decode(bytes);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new UnsupportedError('read', 'the numbers of a tensor must fit into memory', [error.message], {
+      name,
+      bytes: bytes.length,
+    });
+  }
 }
 
 /** @throws FileError where there is none */

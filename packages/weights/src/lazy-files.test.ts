@@ -1,4 +1,5 @@
 // Files far larger than memory: what is read of them is their headers, and the tensors that are asked for.
+import { isAttentionError } from '@polyhead/core';
 import { describe, expect, it } from 'vitest';
 import type { ByteSource } from './files/byte-source';
 import { ggufOf, type Part, written } from './fixtures/gguf-of';
@@ -41,6 +42,8 @@ describe('of a file larger than memory only what is asked for is read', () => {
     expect([...(await checkpoint.read('small'))]).toEqual([0, 0]);
     expect(reads.at(-1)).toBe(8);
     expect(checkpoint.tensors.get('large')!.byteLength).toBe(tebibyte - 8);
+    const error = await checkpoint.read('large').catch((thrown: unknown) => thrown);
+    expect(isAttentionError(error)).toBe(true);
   });
 
   it('GGUF', async () => {

@@ -1,6 +1,6 @@
 // A checkpoint of PyTorch, as `torch.save` writes it since version 1.6: a zip file of a pickle, `data.pkl`, and one entry for each
 // storage, `data/KEY`, of numbers as they lie (https://docs.pytorch.org/docs/stable/notes/serialization.html).
-import { type Checkpoint, storedTensor, type TensorFacts } from '../checkpoint';
+import { type Checkpoint, decode, storedTensor, type TensorFacts } from '../checkpoint';
 import { FileError } from '../errors';
 import { type FileLike, openSource } from '../files/byte-source';
 import { gather, sizeOf } from '../load/strided';
@@ -61,7 +61,7 @@ export async function readTorch(file: FileLike): Promise<Checkpoint> {
     },
     async read(name) {
       const tensor = storedTensor(tensors, name);
-      const numbers = tensor.storage.type.numberType.decode(await bytesOf(tensor));
+      const numbers = decode(name, tensor.storage.type.numberType, await bytesOf(tensor));
       return isContiguous(tensor) ? numbers : gather(numbers, { ...tensor, offset: 0 });
     },
   };
