@@ -23,6 +23,8 @@ export interface ComparedLayer {
   readonly variant: Pick<ComparedVariant, 'name'>;
   readonly attention: Attention;
   readonly kernel: AttentionKernel;
+  /** Those it is measured with. Default: all of the run. */
+  readonly caches?: readonly ComparedCache[];
   readonly sampled: SampledLayer;
 }
 
@@ -109,7 +111,7 @@ export async function timeCached(
 function createRunners(layer: ComparedLayer, { phase, caches, batch, tokens, samples }: CachedRun): Runner[] {
   const shape = layer.attention.cacheShape(batch);
   const cached = phase === 'decode' ? cachedRows(shape, tokens - untimed - samples) : undefined;
-  return caches.map((cache) => {
+  return (layer.caches ?? caches).map((cache) => {
     const what = `${phase} of ${layer.shape.name}, ${layer.variant.name}, ${cache.name} cache, batch ${batch}, ${tokens} tokens`;
     const storage = cache.create(shape, tokens);
     cached?.appendTo(storage);

@@ -118,10 +118,12 @@ function checkVariants(
 
 function checkMemory({ shape, variants: fitting, caches: kinds, tokens, batches }: ComparisonCases): void {
   const [batch, longest] = [Math.max(...batches), Math.max(...tokens)];
-  // The first is there twice, with either kernel.
-  const cacheBytes = [fitting[0]!, ...fitting].flatMap((variant) =>
-    kinds.map((kind) => kind.predictBytes(variant.cacheShape(shape.config, batch), longest)),
-  );
+  const bytesOf = (variant: ComparedVariant, kind: ComparedCache) =>
+    kind.predictBytes(variant.cacheShape(shape.config, batch), longest);
+  const cacheBytes = [
+    ...fitting.flatMap((variant) => kinds.map((kind) => bytesOf(variant, kind))),
+    bytesOf(fitting[0]!, kinds.at(-1)!), // with the other kernel
+  ];
   // The backend keeps a second, packed copy of each. The largest cache is also what it is filled from, what it grows into,
   // and what a kernel reads.
   const bytes = 2 * weightBytes(shape, fitting) + sum(cacheBytes) + 3 * Math.max(...cacheBytes);

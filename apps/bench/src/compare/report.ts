@@ -80,13 +80,15 @@ function decodeLines(
   const columns = batches.flatMap((batch) => tokens.map((length) => ({ batch, tokens: length })));
   const head = ['variant', 'cache', ...columns.map((column) => `${column.batch} × ${count(column.tokens)}`)];
   const rows = layersOf(timings).flatMap(({ label, ...layer }) =>
-    caches.map(({ name: cache }) => [
-      label,
-      cache,
-      ...columns.map((column) =>
-        withRatio(find(timings, { ...layer, cache, ...column }), ({ tokensPerSecond }) => tokensPerSecond),
-      ),
-    ]),
+    caches
+      .filter(({ name: cache }) => timings.some(isLike({ ...layer, cache })))
+      .map(({ name: cache }) => [
+        label,
+        cache,
+        ...columns.map((column) =>
+          withRatio(find(timings, { ...layer, cache, ...column }), ({ tokensPerSecond }) => tokensPerSecond),
+        ),
+      ]),
   );
   return [
     '',
@@ -108,10 +110,11 @@ function layersOf(timings: readonly CachedTiming[]) {
 }
 
 function find(timings: readonly CachedTiming[], wanted: Partial<CachedTiming>): CachedTiming {
-  const isWanted = (timing: CachedTiming) =>
-    Object.entries(wanted).every(([name, value]) => timing[name as keyof CachedTiming] === value);
-  return timings.find(isWanted)!;
+  return timings.find(isLike(wanted))!;
 }
+
+const isLike = (wanted: Partial<CachedTiming>) => (timing: CachedTiming) =>
+  Object.entries(wanted).every(([name, value]) => timing[name as keyof CachedTiming] === value);
 
 const withRatio = (timing: CachedTiming, value: (timing: CachedTiming) => number) =>
   `${threeDigits(value(timing))} (${timing.speedUp.toFixed(2)} ×)`;
