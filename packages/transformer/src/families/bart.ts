@@ -9,6 +9,7 @@ import {
   norm,
   type Sources,
   same,
+  withPrefixes,
 } from './model-description';
 
 type Stack = 'encoder' | 'decoder';
@@ -66,9 +67,14 @@ export function bart(type: 'bart' | 'marian', config: HuggingFaceConfig): ModelD
     },
     weights: {
       variables: {
-        ...embeddingSources(shared),
-        ...stackSources('encoder', shared, config),
-        ...stackSources('decoder', shared, config),
+        ...withPrefixes(
+          {
+            ...embeddingSources(shared),
+            ...stackSources('encoder', shared, config),
+            ...stackSources('decoder', shared, config),
+          },
+          ['model.', ''],
+        ),
         ...(!isTied && linear('decoder/head', 'lm_head', false)),
         'decoder/head/bias': {
           tensor: 'final_logits_bias',

@@ -1,5 +1,6 @@
 // BERT (Devlin et al. 2018, 1810.04805) and RoBERTa (Liu et al. 2019, 1907.11692): the encoder, without heads for tasks.
 import { ConfigError } from '@polyhead/core';
+import type { WeightSource } from '@polyhead/core/layer';
 import type { HuggingFaceConfig } from './hugging-face-config';
 import {
   forEach,
@@ -78,7 +79,7 @@ export function bert(type: 'bert' | 'roberta', config: HuggingFaceConfig): Model
       },
     },
     weights: {
-      variables: withPrefixes(sourcesOf(sizes, numSegments), ['', `${type}.`]),
+      variables: withOldNames(withPrefixes(sourcesOf(sizes, numSegments), ['', `${type}.`])),
       ignored: [
         ...['pooler.*', 'embeddings.position_ids', 'embeddings.token_type_ids'].flatMap((name) => [
           name,
@@ -149,6 +150,20 @@ function sourcesOf({ numLayers, offset, maxLength, positions }: Sizes, numSegmen
       };
     }),
   };
+}
+
+/** The first checkpoints of BERT call the weight of a norm gamma, and its bias beta. */
+function withOldNames(sources: Sources): Sources {
+  const oldNames = ({ tensor, ...rest }: WeightSource): WeightSource => {
+    const names = [tensor].flat();
+    const old = names
+      .filter((name) => name.includes('LayerNorm.'))
+      .map((name) =>
+        name.replace('LayerNorm.weight', 'LayerNorm.gamma').replace('LayerNorm.bias', 'LayerNorm.beta'),
+      );
+    return { tensor: [...names, ...old], ...rest };
+  };
+  return Object.fromEntries(Object.entries(sources).map(([name, source]) => [name, oldNames(source)]));
 }
 
 /** What follows the heads in a layer of BERT, and of DeBERTa. */

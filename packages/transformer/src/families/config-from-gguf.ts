@@ -54,20 +54,18 @@ const gpt2Keys: Readonly<Record<string, string>> = {
 };
 
 /** Read here, or of no meaning for the numbers. */
-const others = new Set(
-  ['value_length', 'key_length_swa', 'value_length_swa', 'causal']
-    .map((key) => `attention.${key}`)
-    .concat(
-      [
-        'dimension_count',
-        'scaling.type',
-        'scaling.factor',
-        'scaling.original_context_length',
-        'scaling.finetuned',
-      ].map((key) => `rope.${key}`),
-    )
-    .concat(['tensor_data_layout']),
-);
+const others: readonly string[] = [
+  'attention.value_length',
+  'attention.key_length_swa',
+  'attention.value_length_swa',
+  'attention.causal',
+  'rope.dimension_count',
+  'rope.scaling.type',
+  'rope.scaling.factor',
+  'rope.scaling.original_context_length',
+  'rope.scaling.finetuned',
+  'tensor_data_layout',
+];
 
 /**
  * The model that a GGUF file describes, and where its weights lie: of Llama (with Mistral and SmolLM2), Qwen2, Qwen3, Gemma, 2
@@ -114,7 +112,7 @@ function translated(metadata: ReadonlyMap<string, unknown>, architecture: string
     if (!key.startsWith(`${architecture}.`)) continue;
     const name = key.slice(architecture.length + 1);
     if (Object.hasOwn(keys, name)) json[keys[name]!] = value;
-    else if (!others.has(name)) unknown.push(key);
+    else if (!others.includes(name)) unknown.push(key);
   }
   if (unknown.length > 0)
     throw new ConfigError(where, 'the metadata must hold known options only: none is ignored', { unknown });

@@ -7,7 +7,6 @@ import { gptNeox } from './gpt-neox';
 import { gpt2 } from './gpt2';
 import { HuggingFaceConfig } from './hugging-face-config';
 import { llama } from './llama';
-import { llamaTypes } from './llama-layers';
 import type { ModelDescription } from './model-description';
 import { t5 } from './t5';
 
@@ -15,7 +14,14 @@ const where = 'configFromHuggingFace';
 
 /** The families by `model_type`. */
 const families: Readonly<Record<string, (config: HuggingFaceConfig) => ModelDescription>> = {
-  ...Object.fromEntries(llamaTypes.map((type) => [type, (config: HuggingFaceConfig) => llama(type, config)])),
+  llama: (config) => llama('llama', config),
+  mistral: (config) => llama('mistral', config),
+  qwen2: (config) => llama('qwen2', config),
+  qwen3: (config) => llama('qwen3', config),
+  smollm3: (config) => llama('smollm3', config),
+  gemma: (config) => llama('gemma', config),
+  gemma2: (config) => llama('gemma2', config),
+  gemma3_text: (config) => llama('gemma3_text', config),
   gpt2,
   gpt_neox: gptNeox,
   bert: (config) => bert('bert', config),

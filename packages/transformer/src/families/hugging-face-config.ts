@@ -4,8 +4,7 @@ import type { Activation } from '../layers/activation';
 import type { Json } from './model-description';
 
 /** Keys that say nothing of the numbers of a model: its history, how it generates, how it was trained. */
-const neutral = new Set(
-  `architectures auto_map bad_words_ids begin_suppress_tokens bos_token_id cache_implementation chunk_size_feed_forward
+const neutralKeys = `architectures auto_map bad_words_ids begin_suppress_tokens bos_token_id cache_implementation chunk_size_feed_forward
   classif_dropout classifier_dropout cross_attention_hidden_size directionality diversity_penalty do_sample
   dtype early_stopping encoder_no_repeat_ngram_size eos_token_id exponential_decay_length_penalty finetuning_task
   force_bos_token_to_be_generated forced_bos_token_id forced_eos_token_id gradient_checkpointing id2label init_std
@@ -14,10 +13,7 @@ const neutral = new Set(
   num_return_sequences output_attentions output_hidden_states output_past output_scores pad_token_id padding_idx
   prefix problem_type pruned_heads remove_invalid_values repetition_penalty return_dict return_dict_in_generate
   save_step sep_token_id suppress_tokens task_specific_params temperature tf_legacy_loss tokenizer_class top_k top_p
-  torch_dtype torchscript transformers.js_config transformers_version typical_p use_bfloat16 use_cache vocab_file`
-    .split(/\s+/)
-    .filter((key) => key !== ''),
-);
+  torch_dtype torchscript transformers.js_config transformers_version typical_p use_bfloat16 use_cache vocab_file`;
 
 const activationNames: Readonly<Record<string, Activation>> = {
   relu: 'relu',
@@ -127,6 +123,7 @@ export class HuggingFaceConfig {
 
   /** @throws ConfigError for keys that nobody asked for and that may bear on the model */
   finish(): void {
+    const neutral = new Set(neutralKeys.split(/\s+/));
     const unknown = Object.entries(this.json)
       .filter(
         ([key, value]) =>

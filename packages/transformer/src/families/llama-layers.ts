@@ -5,19 +5,15 @@ import type { Json } from './model-description';
 import { lengthOf, type RopeOptions, ropeOptions, rotaryOf } from './rotary-of';
 
 /** The types of Hugging Face that this family reads. */
-export const llamaTypes = [
-  'llama',
-  'mistral',
-  'qwen2',
-  'qwen3',
-  'smollm3',
-  'gemma',
-  'gemma2',
-  'gemma3_text',
-] as const;
-
-/** One of them. */
-export type LlamaType = (typeof llamaTypes)[number];
+export type LlamaType =
+  | 'llama'
+  | 'mistral'
+  | 'qwen2'
+  | 'qwen3'
+  | 'smollm3'
+  | 'gemma'
+  | 'gemma2'
+  | 'gemma3_text';
 
 const where = 'configFromHuggingFace';
 
@@ -73,9 +69,10 @@ function defaultWindows(
       return (layer) => isUsed && !hasRotary[layer];
     }
     case 'gemma2':
+      config.ignore('sliding_window_size');
       return (layer) => layer % 2 === 0;
     case 'gemma3_text': {
-      const pattern = config.number('sliding_window_pattern', 6);
+      const pattern = config.number('sliding_window_pattern', config.number('_sliding_window_pattern', 6));
       return (layer) => (layer + 1) % pattern !== 0;
     }
     default:

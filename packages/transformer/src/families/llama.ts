@@ -36,7 +36,7 @@ export function llama(type: LlamaType, config: HuggingFaceConfig): ModelDescript
   const windows = types.map((one) => (one === 'sliding_attention' ? (window ?? null) : null));
   const { positions, maxLength } = positionsOf(sizes, config, types);
   const attention = attentionOf(sizes, traits, config);
-  config.only('pretraining_tp', 1);
+  config.ignore('pretraining_tp'); // how products were split in training: sums in another order
   config.only('rope_interleaved', false);
   const { isGemma, isSandwich } = traits;
   return {

@@ -4,7 +4,7 @@ import * as tf from '@tensorflow/tfjs-core';
 /** Its name in configs. `gelu` is x Φ(x) (Hendrycks and Gimpel 2016, 1606.08415), `geluTanh` its approximation by tanh. */
 export type Activation = 'relu' | 'gelu' | 'geluTanh' | 'silu';
 
-const root = Math.sqrt(2 / Math.PI);
+const root = 0.7978845608028654; // sqrt(2 / π)
 
 /** The functions by name: float32 of any shape to the same shape. */
 export const activations: Readonly<Record<Activation, (x: tf.Tensor) => tf.Tensor>> = {
