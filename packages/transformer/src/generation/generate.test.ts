@@ -162,6 +162,16 @@ describe.each(Object.entries(caches))('generate, cache: %s', (name, create) => {
 });
 
 describe('generate', () => {
+  it('draws other tokens than the likeliest, and others from another seed', async () => {
+    const drawn = (seed: number) => tokensOf(prompts[0]!, { maxTokens: 8, temperature: 1.3, seed });
+    const texts = new Set([
+      `${await tokensOf(prompts[0]!, { maxTokens: 8 })}`,
+      `${await drawn(3)}`,
+      `${await drawn(4)}`,
+    ]);
+    expect(texts.size).toBe(3);
+  });
+
   it('comes with logits where they are wanted', async () => {
     const [tokens, rows] = [[...prompts[0]!], [] as Float32Array[]];
     for await (const { token, logits } of generate(model, prompts[0]!, { maxTokens: 2, logits: true })) {
@@ -175,7 +185,7 @@ describe('generate', () => {
 
   it('draws anew at each call without a seed', async () => {
     const texts = new Set<string>();
-    for (let n = 0; n < 8; n++) texts.add(`${await tokensOf([2], { maxTokens: 8, temperature: 3 })}`);
+    for (let n = 0; n < 8; n++) texts.add(`${await tokensOf([2], { maxTokens: 8, temperature: 10 })}`);
     expect(texts.size).toBeGreaterThan(1);
   });
 

@@ -25,7 +25,7 @@ export interface Sampling {
   readonly repetitionPenalty?: number | undefined;
 }
 
-/** Tokens that may follow, likeliest first, equal ones by their number. */
+/** Tokens that may follow, by their number. */
 export interface TokenProbabilities {
   /** Numbers of tokens. */
   readonly tokens: Uint32Array;
@@ -72,12 +72,17 @@ export function tokenProbabilities(
   if (!(scores[best]! > -Infinity && scores[best]! < Infinity))
     throw new ConfigError(where, 'the largest logit must be a finite number', { logits: scores[best] });
   if (temperature === 0) return { tokens: Uint32Array.of(best), probabilities: Float64Array.of(1) };
-  const weights = Float64Array.from(scores, (score) => Math.exp((score - scores[best]!) / temperature));
-  const kept = largest(weights, topK ?? weights.length, topP);
-  const isLikely = (token: number) => weights[token]! >= minP;
-  const tokens = minP > 0 ? kept.filter(isLikely) : kept;
-  const total = tokens.reduce((sum, token) => sum + weights[token]!, 0);
-  return { tokens, probabilities: Float64Array.from(tokens, (token) => weights[token]! / total) };
+  const weights = new Float64Array(scores.length); // relative to the likeliest token's, 1
+  for (let token = 0; token < weights.length; token++)
+    weights[token] = Math.exp((scores[token]! - scores[best]!) / temperature);
+  const likely =
+    topK === undefined || topK >= weights.length ? allAbove(weights, 0) : kLargest(weights, topK);
+  const nucleus = topP === 1 ? likely : smallestSet(likely, weights, topP);
+  const tokens = minP > 0 ? nucleus.filter((token) => weights[token]! >= minP) : nucleus;
+  const total = sumOf(tokens, weights);
+  const probabilities = new Float64Array(tokens.length);
+  for (let n = 0; n < tokens.length; n++) probabilities[n] = weights[tokens[n]!]! / total;
+  return { tokens, probabilities };
 }
 
 /**
@@ -117,36 +122,39 @@ export function penalized(
   return scores;
 }
 
-/** Tokens of the k largest weights and those equal to the last; of these the fewest whose share is at least p. Sorted. */
-function largest(weights: Float64Array, k: number, p: number): Uint32Array {
-  const all =
-    k < weights.length
-      ? kLargest(weights, k)
-      : Uint32Array.from(weights.keys()).filter((n) => weights[n]! > 0);
-  if (p === 1) return sorted(all, weights);
-  const enough = p * all.reduce((sum, token) => sum + weights[token]!, 0);
-  // The head of the distribution is small: only it is sorted. Weights are at most 1, the likeliest token's.
+/** Tokens of the k largest weights, and those equal to the last of them. */
+function kLargest(weights: Float64Array, k: number): Uint32Array {
+  const least = weights.slice().sort()[weights.length - k]!;
+  return allAbove(weights, least);
+}
+
+/** Tokens of at least that weight, 0 left out. */
+function allAbove(weights: Float64Array, least: number): Uint32Array {
+  const tokens = new Uint32Array(weights.length);
+  let count = 0;
+  for (let token = 0; token < weights.length; token++) {
+    const weight = weights[token]!;
+    if (weight >= least && weight > 0) tokens[count++] = token;
+  }
+  return tokens.slice(0, count);
+}
+
+/** The fewest of these tokens whose share of them all is at least p. */
+function smallestSet(tokens: Uint32Array, weights: Float64Array, p: number): Uint32Array {
+  const enough = p * sumOf(tokens, weights);
+  // The head of the distribution is small: only it is sorted.
   for (let least = 1e-3; ; least *= 1e-3) {
-    const head = all.filter((token) => weights[token]! >= least);
-    const isAll = head.length === all.length;
-    if (!isAll && head.reduce((sum, token) => sum + weights[token]!, 0) < enough) continue;
-    const order = sorted(head, weights);
-    let sum = 0;
-    const last = order.findIndex((token) => {
-      sum += weights[token]!;
-      return sum >= enough;
-    });
-    return order.subarray(0, last < 0 ? order.length : last + 1);
+    const head = tokens.filter((token) => weights[token]! >= least);
+    if (head.length < tokens.length && sumOf(head, weights) < enough) continue;
+    const likeliestFirst = head.sort((one, other) => weights[other]! - weights[one]! || one - other);
+    let [sum, count] = [0, 0];
+    while (sum < enough && count < head.length) sum += weights[likeliestFirst[count++]!]!;
+    return likeliestFirst.subarray(0, count).sort();
   }
 }
 
-function kLargest(weights: Float64Array, k: number): Uint32Array {
-  const threshold = weights.slice().sort()[weights.length - k]!;
-  return Uint32Array.from(weights.keys()).filter(
-    (token) => weights[token]! >= threshold && weights[token]! > 0,
-  );
-}
-
-function sorted(tokens: Uint32Array, weights: Float64Array): Uint32Array {
-  return tokens.slice().sort((one, other) => weights[other]! - weights[one]! || one - other);
+function sumOf(tokens: Uint32Array, weights: Float64Array): number {
+  let sum = 0;
+  for (let n = 0; n < tokens.length; n++) sum += weights[tokens[n]!]!;
+  return sum;
 }
