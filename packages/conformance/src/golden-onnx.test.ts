@@ -36,8 +36,8 @@ type OnnxCase = GoldenCase<OnnxParams>;
 const cases = [...goldenCases<OnnxParams>(file).values()];
 
 describe('composed gives what the ONNX reference of Attention gives', () => {
-  it.each(cases)('$name', (found) => {
-    const { params, inputs, outputs } = found;
+  it.each(cases)('$name', (goldenCase) => {
+    const { params, inputs, outputs } = goldenCase;
     const heads = (name: string, H: number): tf.Tensor4D => {
       const x = toTensor(golden(inputs, name));
       return params.rank === 3 && x.rank === 3 ? splitHeads(x as tf.Tensor3D, H) : (x as tf.Tensor4D);
@@ -47,7 +47,7 @@ describe('composed gives what the ONNX reference of Attention gives', () => {
       return inputs[past] ? tf.concat([heads(past, params.Hkv), rows], 2) : rows;
     };
     const [key, value] = [withPast('K', 'past_key'), withPast('V', 'past_value')];
-    const result = attend(composed(), { query: heads('Q', params.Hq), key, value }, optionsOf(found));
+    const result = attend(composed(), { query: heads('Q', params.Hq), key, value }, optionsOf(goldenCase));
     const merged = params.rank === 3 ? tf.transpose(result.output, [0, 2, 1, 3]) : result.output;
     const expected = golden(outputs, 'Y').data;
     expectClose({ actual: { output: toHost(merged) }, expected: { output: expected } });

@@ -23,34 +23,37 @@ import { attentionOracle } from './oracle';
 const torchCases = [...sdpaCases(sdpaFile), ...sdpaCases(flashFile), ...sdpaCases(stressFile)];
 
 describe('composed gives what torch gives', () => {
-  it.each(torchCases)('$name', (found) => {
-    const results = attendWith(composed(), tensorsOf(found), { ...optionsOf(found), returns: ['logSumExp'] });
+  it.each(torchCases)('$name', (goldenCase) => {
+    const results = attendWith(composed(), tensorsOf(goldenCase), {
+      ...optionsOf(goldenCase),
+      returns: ['logSumExp'],
+    });
     expectClose({
       actual: {
         output: toHost(results.output),
-        ...(found.outputs.lse && { logSumExp: toHost(results.logSumExp!) }),
+        ...(goldenCase.outputs.lse && { logSumExp: toHost(results.logSumExp!) }),
       },
-      expected: expectedOf(found),
-      maxAbsScore: largestProduct(found),
+      expected: expectedOf(goldenCase),
+      maxAbsScore: largestProduct(goldenCase),
     });
   });
 
-  it.each(torchCases.filter(({ inputs }) => inputs.cotangent))('$name: gradients', (found) => {
-    const tensors = tensorsOf(found);
-    const options = optionsOf(found);
-    const cotangent = toTensor(golden(found.inputs, 'cotangent'));
+  it.each(torchCases.filter(({ inputs }) => inputs.cotangent))('$name: gradients', (goldenCase) => {
+    const tensors = tensorsOf(goldenCase);
+    const options = optionsOf(goldenCase);
+    const cotangent = toTensor(golden(goldenCase.inputs, 'cotangent'));
     const names = Object.keys(tensors);
     const loss = (...given: tf.Tensor[]) => {
       const named = Object.fromEntries(names.map((name, n) => [name, given[n]!]));
       return tf.sum(tf.mul(attendWith(composed(), named, options).output, cotangent)) as tf.Scalar;
     };
     const gradients = tf.grads(loss)(Object.values(tensors));
-    const expected = gradientsOf(found);
+    const expected = gradientsOf(goldenCase);
     const actual = names.map((name, n) => [name, toHost(gradients[n]!)] as const);
     expectClose({
       actual: Object.fromEntries(actual.filter(([name]) => expected[name])),
       expected,
-      maxAbsScore: largestProduct(found),
+      maxAbsScore: largestProduct(goldenCase),
       isGradient: true,
     });
   });
@@ -58,8 +61,8 @@ describe('composed gives what torch gives', () => {
 
 describe('a row that sees no key gives zeros, where', () => {
   it('torch.softmax gives NaN', () => {
-    const found = goldenCases<object>(stressFile).get('plain_softmax_fully_masked_row')!;
-    const scores = golden(found.inputs, 'scores');
+    const goldenCase = goldenCases<object>(stressFile).get('plain_softmax_fully_masked_row')!;
+    const scores = golden(goldenCase.inputs, 'scores');
     const [B, H, Sq, Skv] = scores.shape as [number, number, number, number];
     const tensors = {
       query: tf.zeros([B, H, Sq, 1]),
@@ -71,7 +74,7 @@ describe('a row that sees no key gives zeros, where', () => {
       { ...tensors, bias: toTensor(scores) },
       { returns: ['weights'] },
     );
-    const theirs = golden(found.outputs, 'out').data;
+    const theirs = golden(goldenCase.outputs, 'out').data;
     expectClose({ actual: { weights: toHost(weights!) }, expected: { weights: zeroForNaN(theirs) } });
     expect(theirs.some(Number.isNaN)).toBe(true);
   });
@@ -128,20 +131,21 @@ function largestProduct({ oracle }: SdpaCase): number {
 }
 
 /** flash-for-cpu says 0 for the log-sum-exp of a row that sees nothing; here it is -Infinity, as flex has it. */
-function expectedOf(found: SdpaCase): Numbers {
-  const output = golden(found.outputs, 'out').data;
-  const { lse } = found.outputs;
+function expectedOf(goldenCase: SdpaCase): Numbers {
+  const output = golden(goldenCase.outputs, 'out').data;
+  const { lse } = goldenCase.outputs;
   if (!lse) return { output };
-  const ours = attentionOracle(found.oracle).logSumExp;
-  const isSentinel = (n: number) => found.name.startsWith('flash') && ours[n] === Number.NEGATIVE_INFINITY;
+  const ours = attentionOracle(goldenCase.oracle).logSumExp;
+  const isSentinel = (n: number) =>
+    goldenCase.name.startsWith('flash') && ours[n] === Number.NEGATIVE_INFINITY;
   return { output, logSumExp: lse.data.map((x, n) => (isSentinel(n) ? ours[n]! : x)) };
 }
 
 /** Torch gives the gradient of a mask in some cases only. */
 function gradientsOf({ outputs }: SdpaCase): Numbers {
   const names = { query: 'grad_q', key: 'grad_k', value: 'grad_v', bias: 'grad_mask' };
-  const found = Object.entries(names).filter(([, theirs]) => outputs[theirs]);
-  return Object.fromEntries(found.map(([ours, theirs]) => [ours, golden(outputs, theirs).data]));
+  const goldenCase = Object.entries(names).filter(([, theirs]) => outputs[theirs]);
+  return Object.fromEntries(goldenCase.map(([ours, theirs]) => [ours, golden(outputs, theirs).data]));
 }
 
 function zeroForNaN(data: Float64Array): Float64Array {

@@ -40,24 +40,24 @@ type Arrays = { readonly [name: string]: HostTensor };
 const cases = [...goldenCases<TorchParams>(file).values()];
 
 describe('MultiHeadAttention gives what torch.nn.MultiheadAttention gives', () => {
-  it.each(cases)('$name', async (found) => {
-    const layer = layerOf(found);
-    const result = await layerNumbers(layer, tensorsOf(inputsOf(found)), {
-      ...callOf(found),
+  it.each(cases)('$name', async (goldenCase) => {
+    const layer = layerOf(goldenCase);
+    const result = await layerNumbers(layer, tensorsOf(inputsOf(goldenCase)), {
+      ...callOf(goldenCase),
       returns: ['weights'],
     });
-    expectClose({ actual: asReturned(found, result), expected: expectedOf(found) });
+    expectClose({ actual: asReturned(goldenCase, result), expected: expectedOf(goldenCase) });
   });
 
-  it.each(cases.filter(({ inputs }) => inputs.cotangent))('$name: gradients', async (found) => {
-    const named = Object.entries(found.outputs).filter(([name]) => name.startsWith('grad_'));
+  it.each(cases.filter(({ inputs }) => inputs.cotangent))('$name: gradients', async (goldenCase) => {
+    const named = Object.entries(goldenCase.outputs).filter(([name]) => name.startsWith('grad_'));
     const gradients = Object.fromEntries(named.map(([name, tensor]) => [name.slice('grad_'.length), tensor]));
-    const ofInputs = Object.keys(inputsOf(found)).map((name) => [name, golden(gradients, name)]);
+    const ofInputs = Object.keys(inputsOf(goldenCase)).map((name) => [name, golden(gradients, name)]);
     expectClose({
-      actual: await layerGradients(layerOf(found), {
-        inputs: tensorsOf(inputsOf(found)),
-        call: callOf(found),
-        cotangents: { output: golden(found.inputs, 'cotangent').data },
+      actual: await layerGradients(layerOf(goldenCase), {
+        inputs: tensorsOf(inputsOf(goldenCase)),
+        call: callOf(goldenCase),
+        cotangents: { output: golden(goldenCase.inputs, 'cotangent').data },
       }),
       expected: dataOf({ ...Object.fromEntries(ofInputs), ...ourWeights(gradients) }),
       isGradient: true,
@@ -66,26 +66,28 @@ describe('MultiHeadAttention gives what torch.nn.MultiheadAttention gives', () =
 });
 
 describe('the oracle of layers gives what torch.nn.MultiheadAttention gives', () => {
-  it.each(cases)('$name', (found) => {
-    const { key_padding_mask: padding, attn_mask: mask } = found.inputs;
+  it.each(cases)('$name', (goldenCase) => {
+    const { key_padding_mask: padding, attn_mask: mask } = goldenCase.inputs;
     const { output, weights } = layerOracle({
-      config: configOf(found),
-      weights: ourWeights(found.inputs),
-      ...inputsOf(found),
-      ...(mask?.dtype === 'float32' && { bias: biasOf(found) }),
+      config: configOf(goldenCase),
+      weights: ourWeights(goldenCase.inputs),
+      ...inputsOf(goldenCase),
+      ...(mask?.dtype === 'float32' && { bias: biasOf(goldenCase) }),
       isVisible: (b, _h, i, j) =>
         (padding === undefined || entryAt(padding, [b, j]) === 0) &&
         (mask?.dtype !== 'bool' || entryAt(mask, [i, j]) === 0),
     });
-    expectClose({ actual: asReturned(found, { output, weights }), expected: expectedOf(found) });
+    expectClose({ actual: asReturned(goldenCase, { output, weights }), expected: expectedOf(goldenCase) });
   });
 });
 
 describe('the number of parameters is that of torch', () => {
   const counts = [...goldenCases<TorchParams>(countFile).values()];
 
-  it.each(counts)('$name', (found) => {
-    expect(countParameters(variableShapes(configOf(found)))).toBe(golden(found.outputs, 'total').data[0]);
+  it.each(counts)('$name', (goldenCase) => {
+    expect(countParameters(variableShapes(configOf(goldenCase)))).toBe(
+      golden(goldenCase.outputs, 'total').data[0],
+    );
   });
 });
 
@@ -101,9 +103,12 @@ function configOf({ params }: TorchCase): MultiHeadConfig {
   };
 }
 
-function layerOf(found: TorchCase): MultiHeadAttention {
-  const layer = new MultiHeadAttention(configOf(found));
-  const weights = Object.entries(ourWeights(found.inputs)).map(([name, array]) => [name, toTensor(array)]);
+function layerOf(goldenCase: TorchCase): MultiHeadAttention {
+  const layer = new MultiHeadAttention(configOf(goldenCase));
+  const weights = Object.entries(ourWeights(goldenCase.inputs)).map(([name, array]) => [
+    name,
+    toTensor(array),
+  ]);
   layer.setWeights(Object.fromEntries(weights));
   return layer;
 }
@@ -145,12 +150,12 @@ function batchFirst({ params }: TorchCase, x: HostTensor): HostTensor {
   return tabulate([B, S, E], (b, s, e) => entryAt(x, [s, b, e]));
 }
 
-function inputsOf(found: TorchCase): { query: HostTensor; key?: HostTensor; value?: HostTensor } {
-  const { query, key, value } = found.inputs;
+function inputsOf(goldenCase: TorchCase): { query: HostTensor; key?: HostTensor; value?: HostTensor } {
+  const { query, key, value } = goldenCase.inputs;
   return {
-    query: batchFirst(found, query!),
-    ...(key && { key: batchFirst(found, key) }),
-    ...(value && { value: batchFirst(found, value) }),
+    query: batchFirst(goldenCase, query!),
+    ...(key && { key: batchFirst(goldenCase, key) }),
+    ...(value && { value: batchFirst(goldenCase, value) }),
   };
 }
 
@@ -159,8 +164,8 @@ function tensorsOf(arrays: ReturnType<typeof inputsOf>): LayerInputs {
 }
 
 /** True hides a pair in torch's layer; here it shows one. A float mask is a bias. */
-function callOf(found: TorchCase): LayerCall {
-  const { key_padding_mask: padding, attn_mask: mask } = found.inputs;
+function callOf(goldenCase: TorchCase): LayerCall {
+  const { key_padding_mask: padding, attn_mask: mask } = goldenCase.inputs;
   const shown = (x: HostTensor, shape: number[]) =>
     dense(
       tf.tensor(
@@ -175,7 +180,7 @@ function callOf(found: TorchCase): LayerCall {
   ];
   return {
     ...(masks.length > 0 && { mask: allOf(...masks) }),
-    ...(mask?.dtype === 'float32' && { bias: toTensor(biasOf(found)) as tf.Tensor4D }),
+    ...(mask?.dtype === 'float32' && { bias: toTensor(biasOf(goldenCase)) as tf.Tensor4D }),
   };
 }
 
@@ -186,12 +191,12 @@ function biasOf({ inputs, params }: TorchCase): HostTensor {
 }
 
 /** Output, and weights where the case has them: averaged over heads unless it asks otherwise. */
-function asReturned(found: TorchCase, { output, weights }: Numbers): Numbers {
-  const { attn_weights: expected } = found.outputs;
+function asReturned(goldenCase: TorchCase, { output, weights }: Numbers): Numbers {
+  const { attn_weights: expected } = goldenCase.outputs;
   if (!expected) return { output: output! };
-  if (found.params.average_attn_weights === false) return { output: output!, weights: weights! };
+  if (goldenCase.params.average_attn_weights === false) return { output: output!, weights: weights! };
   const [B, Sq, Skv] = expected.shape as [number, number, number];
-  const H = found.params.num_heads;
+  const H = goldenCase.params.num_heads;
   const perHead = { shape: [B, H, Sq, Skv], data: weights! };
   const heads = [...Array(H).keys()];
   const mean = tabulate([B, Sq, Skv], (b, i, j) =>
@@ -204,10 +209,10 @@ function asReturned(found: TorchCase, { output, weights }: Numbers): Numbers {
  * What torch gives, but for rows that see no key: there `need_weights: true` gives NaN, and `need_weights: false` the bias
  * of the output projection. Here it is always the latter, and weights of 0: returning weights must not change the output.
  */
-function expectedOf(found: TorchCase): Numbers {
-  const { out, attn_weights: weights } = found.outputs;
-  const bias = found.inputs['out_proj.bias'];
-  const output = batchFirst(found, out!).data.map((x, n) =>
+function expectedOf(goldenCase: TorchCase): Numbers {
+  const { out, attn_weights: weights } = goldenCase.outputs;
+  const bias = goldenCase.inputs['out_proj.bias'];
+  const output = batchFirst(goldenCase, out!).data.map((x, n) =>
     Number.isNaN(x) ? bias!.data[n % bias!.data.length]! : x,
   );
   return { output, ...(weights && { weights: weights.data.map((x) => (Number.isNaN(x) ? 0 : x)) }) };

@@ -152,7 +152,7 @@ describe('alibi gives what transformers gives', () => {
 
   // BLOOM's rows are grouped by head, its residual is added to the output; MPT's are all queries, all keys, all values.
   it.each(['bloom_attention', 'mpt_attention'])('%s', async (name) => {
-    const { inputs, outputs } = cases.find((found) => found.name === name)!;
+    const { inputs, outputs } = cases.find((goldenCase) => goldenCase.name === name)!;
     const [E, H, D] = [8, 4, 2];
     const isBloom = name.startsWith('bloom');
     const rows = (part: number) =>

@@ -111,20 +111,21 @@ interface Recipe {
   readonly mask: Mask;
 }
 
-const recipes: { readonly [name: string]: (found: DecoderCase) => Recipe } = {
-  llama_gqa: (found) => llama(sizesOf(found)),
-  llama_left_padded: (found) => {
-    const { layer, mask } = llama({ ...sizesOf(found), useBias: true });
+const recipes: { readonly [name: string]: (goldenCase: DecoderCase) => Recipe } = {
+  llama_gqa: (goldenCase) => llama(sizesOf(goldenCase)),
+  llama_left_padded: (goldenCase) => {
+    const { layer, mask } = llama({ ...sizesOf(goldenCase), useBias: true });
     return { layer, mask: allOf(mask, leftPadding([0, 2])) };
   },
-  mistral_sliding_window_3: (found) => mistral({ ...sizesOf(found), window: found.params.sliding_window! }),
-  qwen2_bias: (found) => qwen2(sizesOf(found)),
-  qwen3_qk_norm: (found) => qwen3(sizesOf(found)),
-  gemma2_softcap: (found) => {
-    const { scaling: scale, attn_logit_softcapping: softcap = 0 } = found.params;
-    return gemma2({ ...sizesOf(found), scale, softcap });
+  mistral_sliding_window_3: (goldenCase) =>
+    mistral({ ...sizesOf(goldenCase), window: goldenCase.params.sliding_window! }),
+  qwen2_bias: (goldenCase) => qwen2(sizesOf(goldenCase)),
+  qwen3_qk_norm: (goldenCase) => qwen3(sizesOf(goldenCase)),
+  gemma2_softcap: (goldenCase) => {
+    const { scaling: scale, attn_logit_softcapping: softcap = 0 } = goldenCase.params;
+    return gemma2({ ...sizesOf(goldenCase), scale, softcap });
   },
-  gpt_oss_sinks_full: (found) => gptOss(sizesOf(found)),
+  gpt_oss_sinks_full: (goldenCase) => gptOss(sizesOf(goldenCase)),
 };
 
 function setWeights({ inputs }: DecoderCase, { layer }: Recipe): void {
@@ -152,11 +153,11 @@ describe('a config gives what transformers gives', () => {
     expect(Object.keys(recipes).sort()).toEqual([...cases.keys()].sort());
   });
 
-  it.each([...cases.values()])('$name: one pass', (found) => {
-    const recipe = recipes[found.name]!(found);
-    setWeights(found, recipe);
-    const query = toTensor(golden(found.inputs, 'hidden_states')) as tf.Tensor3D;
-    const positions = [{ each: Int32Array.from(golden(found.inputs, 'position_ids').data) }];
+  it.each([...cases.values()])('$name: one pass', (goldenCase) => {
+    const recipe = recipes[goldenCase.name]!(goldenCase);
+    setWeights(goldenCase, recipe);
+    const query = toTensor(golden(goldenCase.inputs, 'hidden_states')) as tf.Tensor3D;
+    const positions = [{ each: Int32Array.from(golden(goldenCase.inputs, 'position_ids').data) }];
     const { output, weights } = recipe.layer.apply(
       { query },
       { mask: recipe.mask, positions, returns: ['weights'] },
@@ -165,63 +166,66 @@ describe('a config gives what transformers gives', () => {
     const ofOutput = (n: number) => Math.floor(n / query.shape[2]);
     const ofWeights = (n: number) => Math.floor(n / (H * S * S)) * S + (Math.floor(n / S) % S);
     const valid = (numbers: { readonly output: Float64Array; readonly weights: Float64Array }) => ({
-      output: validOnly(found, numbers.output, ofOutput),
-      weights: validOnly(found, numbers.weights, ofWeights),
+      output: validOnly(goldenCase, numbers.output, ofOutput),
+      weights: validOnly(goldenCase, numbers.weights, ofWeights),
     });
     expectClose({
       actual: valid({ output: toHost(output), weights: toHost(weights!) }),
       expected: valid({
-        output: golden(found.outputs, 'out').data,
-        weights: golden(found.outputs, 'attn_weights').data,
+        output: golden(goldenCase.outputs, 'out').data,
+        weights: golden(goldenCase.outputs, 'attn_weights').data,
       }),
     });
     recipe.layer.dispose();
   });
 
-  it.each([...cases.values()])('$name: a prompt, then token by token, and what the cache holds', (found) => {
-    const recipe = recipes[found.name]!(found);
-    setWeights(found, recipe);
-    const { layer, mask } = recipe;
-    const all = toTensor(golden(found.inputs, 'hidden_states')) as tf.Tensor3D;
-    const [B, S, E] = all.shape;
-    const cache = new GrowingCache(layer.cacheShape(B));
-    const chunks = [found.params.prefill, ...Array<number>(S - found.params.prefill).fill(1)];
-    let at = 0;
-    const outputs = chunks.map((size) => {
-      const query = tf.slice(all, [0, at, 0], [B, size, E]);
-      const call = at === 0 ? { positions: positionsOfPrompt(found) } : {}; // the cache counts on
-      at += size;
-      return layer.apply({ query }, { mask, cache, ...call }).output;
-    });
-    const ofOutput = (n: number) => Math.floor(n / E);
-    expectClose({
-      actual: { output: validOnly(found, toHost(tf.concat(outputs, 1)), ofOutput) },
-      expected: { output: validOnly(found, golden(found.outputs, 'decode_out').data, ofOutput) },
-    });
-    const { key, value } = cache.read().materialize();
-    // transformers keeps the last tokens only where there is a window.
-    const kept = golden(found.outputs, 'cache_key').shape[2]!;
-    const last = (x: tf.Tensor4D) => toHost(tf.slice(x, [0, 0, S - kept, 0], [-1, -1, kept, -1]));
-    expectClose({
-      actual: { key: last(key), value: last(value) },
-      expected: {
-        key: golden(found.outputs, 'cache_key').data,
-        value: golden(found.outputs, 'cache_value').data,
-      },
-    });
-    cache.dispose();
-    layer.dispose();
-  });
+  it.each([...cases.values()])(
+    '$name: a prompt, then token by token, and what the cache holds',
+    (goldenCase) => {
+      const recipe = recipes[goldenCase.name]!(goldenCase);
+      setWeights(goldenCase, recipe);
+      const { layer, mask } = recipe;
+      const all = toTensor(golden(goldenCase.inputs, 'hidden_states')) as tf.Tensor3D;
+      const [B, S, E] = all.shape;
+      const cache = new GrowingCache(layer.cacheShape(B));
+      const chunks = [goldenCase.params.prefill, ...Array<number>(S - goldenCase.params.prefill).fill(1)];
+      let at = 0;
+      const outputs = chunks.map((size) => {
+        const query = tf.slice(all, [0, at, 0], [B, size, E]);
+        const call = at === 0 ? { positions: positionsOfPrompt(goldenCase) } : {}; // the cache counts on
+        at += size;
+        return layer.apply({ query }, { mask, cache, ...call }).output;
+      });
+      const ofOutput = (n: number) => Math.floor(n / E);
+      expectClose({
+        actual: { output: validOnly(goldenCase, toHost(tf.concat(outputs, 1)), ofOutput) },
+        expected: { output: validOnly(goldenCase, golden(goldenCase.outputs, 'decode_out').data, ofOutput) },
+      });
+      const { key, value } = cache.read().materialize();
+      // transformers keeps the last tokens only where there is a window.
+      const kept = golden(goldenCase.outputs, 'cache_key').shape[2]!;
+      const last = (x: tf.Tensor4D) => toHost(tf.slice(x, [0, 0, S - kept, 0], [-1, -1, kept, -1]));
+      expectClose({
+        actual: { key: last(key), value: last(value) },
+        expected: {
+          key: golden(goldenCase.outputs, 'cache_key').data,
+          value: golden(goldenCase.outputs, 'cache_value').data,
+        },
+      });
+      cache.dispose();
+      layer.dispose();
+    },
+  );
 
   it('of GPT-J: its pairs', () => {
-    const found = goldenCases<object>(rotaryFile).get('gptj_interleaved_partial')!;
+    const goldenCase = goldenCases<object>(rotaryFile).get('gptj_interleaved_partial')!;
     const { layer, position } = gptJ({ embedDim: 16, numHeads: 2, rotaryDim: 4 });
-    const heads = tf.transpose(toTensor(golden(found.inputs, 'q')), [0, 2, 1, 3]) as tf.Tensor4D; // sequence-major there
-    const each = Int32Array.from(golden(found.inputs, 'position_ids').data);
+    const heads = tf.transpose(toTensor(golden(goldenCase.inputs, 'q')), [0, 2, 1, 3]) as tf.Tensor4D; // sequence-major there
+    const each = Int32Array.from(golden(goldenCase.inputs, 'position_ids').data);
     const turned = position.rotate!(heads, 'query', [{ each }]);
     expectClose({
       actual: { turned: toHost(tf.transpose(turned, [0, 2, 1, 3])) },
-      expected: { turned: golden(found.outputs, 'q_rot').data },
+      expected: { turned: golden(goldenCase.outputs, 'q_rot').data },
     });
     const { output } = layer.apply({ query: tf.ones([1, 3, 16]) }, { mask: causal() });
     expect(output.shape).toEqual([1, 3, 16]);

@@ -119,10 +119,12 @@ async function expectGolden({ inputs, outputs }: ShawCase, layer: MultiHeadAtten
 }
 
 describe('shaw gives what OpenNMT gives', () => {
-  it.each([...goldenCases<ShawParams>(openNmtFile).values()])('$name', async (found) => {
-    const { model_dim: embedDim = 0, num_heads: numHeads, max_relative_positions: k = 0 } = found.params;
+  it.each([...goldenCases<ShawParams>(openNmtFile).values()])('$name', async (goldenCase) => {
+    const { model_dim: embedDim = 0, num_heads: numHeads, max_relative_positions: k = 0 } = goldenCase.params;
     const position = shaw({ headDim: embedDim / numHeads, maxRelativePosition: k, valueTable: 'keys' });
-    position.setWeights({ keys: toTensor(golden(found.inputs, 'relative_positions_embeddings.weight')) });
+    position.setWeights({
+      keys: toTensor(golden(goldenCase.inputs, 'relative_positions_embeddings.weight')),
+    });
     const layer = new MultiHeadAttention({ embedDim, numHeads, useBias: true }, { position });
     const linears = {
       query: 'linear_query',
@@ -130,13 +132,13 @@ describe('shaw gives what OpenNMT gives', () => {
       value: 'linear_values',
       output: 'final_linear',
     };
-    layer.setWeights(toTensors(fromLinears(found.inputs, linears)));
-    const query = await expectGolden(found, layer);
-    if (found.outputs.decode_out) {
+    layer.setWeights(toTensors(fromLinears(goldenCase.inputs, linears)));
+    const query = await expectGolden(goldenCase, layer);
+    if (goldenCase.outputs.decode_out) {
       const cache = new GrowingCache(layer.cacheShape(1));
       expectClose({
         actual: { output: toHost(tokenByToken(layer, query, { mask: causal(), cache })) },
-        expected: { output: found.outputs.decode_out.data },
+        expected: { output: goldenCase.outputs.decode_out.data },
       });
       cache.dispose();
     }
@@ -146,16 +148,16 @@ describe('shaw gives what OpenNMT gives', () => {
 });
 
 describe('shaw with nothing beyond its window gives what VITS gives', () => {
-  it.each([...goldenCases<ShawParams>(vitsFile).values()])('$name', async (found) => {
-    const { hidden_size: embedDim = 0, num_heads: numHeads, window_size: k = 0 } = found.params;
+  it.each([...goldenCases<ShawParams>(vitsFile).values()])('$name', async (goldenCase) => {
+    const { hidden_size: embedDim = 0, num_heads: numHeads, window_size: k = 0 } = goldenCase.params;
     const headDim = embedDim / numHeads;
     const position = shaw({ headDim, maxRelativePosition: k, valueTable: 'own', beyond: 'zero' });
-    const table = (name: string) => tf.squeeze(toTensor(golden(found.inputs, name)), [0]);
+    const table = (name: string) => tf.squeeze(toTensor(golden(goldenCase.inputs, name)), [0]);
     position.setWeights({ keys: table('emb_rel_k'), values: table('emb_rel_v') });
     const layer = new MultiHeadAttention({ embedDim, numHeads, useBias: true }, { position });
     const linears = { query: 'q_proj', key: 'k_proj', value: 'v_proj', output: 'out_proj' };
-    layer.setWeights(toTensors(fromLinears(found.inputs, linears)));
-    await expectGolden(found, layer);
+    layer.setWeights(toTensors(fromLinears(goldenCase.inputs, linears)));
+    await expectGolden(goldenCase, layer);
     layer.dispose();
     position.dispose();
   });

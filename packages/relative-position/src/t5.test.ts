@@ -196,8 +196,8 @@ describe('t5 gives what transformers gives', () => {
       numBuckets: params.num_buckets!,
       maxDistance: params.max_distance!,
     };
-    const found = golden(inputs, 'relative_position').data.map((distance) => t5Bucket(distance, config));
-    expect([...found]).toEqual([...golden(outputs, 'bucket').data]);
+    const goldenCase = golden(inputs, 'relative_position').data.map((distance) => t5Bucket(distance, config));
+    expect([...goldenCase]).toEqual([...golden(outputs, 'bucket').data]);
   });
 
   it.each(cases.filter(({ outputs }) => outputs.out))('$name', async ({ params, inputs, outputs }) => {

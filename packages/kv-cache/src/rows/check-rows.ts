@@ -70,9 +70,9 @@ function givenPositions(
 ): TokenPositions | undefined {
   if (positions === undefined) return undefined;
   const known = ['start', 'each'] as (keyof TokenPositions)[];
-  const given = normalizeOptions(where, 'positions', positions, known) as TokenPositions;
-  checkTokenPositions(where, 'positions', given, size);
-  return given;
+  const checked = normalizeOptions(where, 'positions', positions, known) as TokenPositions;
+  checkTokenPositions(where, 'positions', checked, size);
+  return checked;
 }
 
 /**

@@ -54,9 +54,9 @@ function debertaAttention(config: DebertaConfig, embeddings?: DebertaEmbeddings)
 }
 
 /** The layer of a case, with its weights. */
-function layerOf(found: GoldenCase<DebertaParams>) {
-  const { inputs, params } = found;
-  const { layer, position } = debertaAttention(configOf(found));
+function layerOf(goldenCase: GoldenCase<DebertaParams>) {
+  const { inputs, params } = goldenCase;
+  const { layer, position } = debertaAttention(configOf(goldenCase));
   const embedDim = params.hidden_size;
   const linears = {
     ...(inputs['pos_key_proj.weight'] && { key: 'pos_key_proj' }),
@@ -75,9 +75,9 @@ function layerOf(found: GoldenCase<DebertaParams>) {
 }
 
 describe('deberta gives what transformers gives', () => {
-  it.each(cases)('$name', (found) => {
-    const { inputs, outputs } = found;
-    const { layer, position } = layerOf(found);
+  it.each(cases)('$name', (goldenCase) => {
+    const { inputs, outputs } = goldenCase;
+    const { layer, position } = layerOf(goldenCase);
     const query = toTensor(golden(inputs, 'hidden_states')) as tf.Tensor3D;
     const mask = dense(tf.cast(toTensor(golden(inputs, 'mask')), 'bool'));
     const { headOutputs, weights } = layer.apply({ query }, { mask, returns: ['weights', 'headOutputs'] });
@@ -89,10 +89,10 @@ describe('deberta gives what transformers gives', () => {
     position.dispose();
   });
 
-  it.each(cases)('$name: buckets', (found) => {
-    const { data, shape } = golden(found.outputs, 'relative_pos');
+  it.each(cases)('$name: buckets', (goldenCase) => {
+    const { data, shape } = golden(goldenCase.outputs, 'relative_pos');
     const S = shape[1]!;
-    const config = configOf(found);
+    const config = configOf(goldenCase);
     const buckets = Array.from(data, (_, n) => debertaBucket(Math.floor(n / S) - (n % S), config));
     expect(buckets).toEqual([...data].map((x) => x + 0)); // no -0
   });

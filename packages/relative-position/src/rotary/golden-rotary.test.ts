@@ -86,34 +86,34 @@ function scalingOf({ params }: HuggingFaceCase): RotaryScaling | undefined {
 const huggingFaceCases = [...goldenCases<HuggingFaceParams>(huggingFaceFile).values()];
 
 describe('rotary gives what transformers gives', () => {
-  it.each(huggingFaceCases)('$name', (found) => {
-    const scaling = scalingOf(found);
-    const { rotate } = rotary({ ...configOf(found), ...(scaling && { scaling }) });
-    const isSequenceMajor = found.name.startsWith('gptj');
-    const positions = Int32Array.from(golden(found.inputs, 'position_ids').data);
+  it.each(huggingFaceCases)('$name', (goldenCase) => {
+    const scaling = scalingOf(goldenCase);
+    const { rotate } = rotary({ ...configOf(goldenCase), ...(scaling && { scaling }) });
+    const isSequenceMajor = goldenCase.name.startsWith('gptj');
+    const positions = Int32Array.from(golden(goldenCase.inputs, 'position_ids').data);
     for (const name of ['q', 'k']) {
-      const heads = toTensor(golden(found.inputs, name)) as tf.Tensor4D;
+      const heads = toTensor(golden(goldenCase.inputs, name)) as tf.Tensor4D;
       const turned = rotate!(isSequenceMajor ? fromSequenceMajor(heads) : heads, 'query', [
         { each: positions },
       ]);
       const actual = toHost(isSequenceMajor ? fromSequenceMajor(turned) : turned);
       // transformers computes angles in float32: 41 radians are known to 2e-6 there.
-      golden(found.outputs, `${name}_rot`).data.forEach((expected, n) => {
+      golden(goldenCase.outputs, `${name}_rot`).data.forEach((expected, n) => {
         expect(Math.abs(actual[n]! - expected)).toBeLessThan(1e-5);
       });
     }
   });
 
-  it.each(huggingFaceCases.filter(({ outputs }) => outputs.inv_freq))('$name: frequencies', (found) => {
+  it.each(huggingFaceCases.filter(({ outputs }) => outputs.inv_freq))('$name: frequencies', (goldenCase) => {
     const { perPosition, factor } = scaledFrequencies(
-      configOf(found),
-      scalingOf(found),
-      found.params.seq_len ?? 1,
+      configOf(goldenCase),
+      scalingOf(goldenCase),
+      goldenCase.params.seq_len ?? 1,
     );
-    golden(found.outputs, 'inv_freq').data.forEach((expected, i) => {
+    golden(goldenCase.outputs, 'inv_freq').data.forEach((expected, i) => {
       expect(Math.abs(perPosition[i]! / expected - 1)).toBeLessThan(1e-6); // float32 there
     });
-    expect(factor).toBeCloseTo(found.outputs.attention_scaling?.data[0] ?? 1, 6);
+    expect(factor).toBeCloseTo(goldenCase.outputs.attention_scaling?.data[0] ?? 1, 6);
   });
 });
 
