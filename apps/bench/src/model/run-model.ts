@@ -4,7 +4,7 @@ import { heapBytes } from '@polyhead/conformance';
 import { generateText } from '@polyhead/transformer';
 import { chooseBackend } from '../backends/backend';
 import type { BackendName } from '../backends/backend-name';
-import { WrongResultError } from '../command-line/errors';
+import { UsageError, WrongResultError } from '../command-line/errors';
 import type { Outlet } from '../command-line/outlet';
 import { readEnvironment } from '../measure/environment';
 import { environmentLines } from '../print/environment-lines';
@@ -34,6 +34,7 @@ export async function runModel(options: ModelOptions, outlet: Outlet): Promise<v
   const backend = await chooseBackend(options.backend);
   outlet.progress.stage('loading the model');
   const loaded = await chooseModel(options.model);
+  checkPrompt(loaded, options);
   const kernels = await kernelsHere();
   const ways = waysOf(kernels);
   const ids = promptOf(loaded, quick ? 32 : 128);
@@ -73,6 +74,17 @@ export async function runModel(options: ModelOptions, outlet: Outlet): Promise<v
       `${JSON.stringify({ backend, cold, bytes, proof, speed, parts, answer }, null, 2)}\n`,
     );
   loaded.model.dispose();
+}
+
+/** @throws UsageError at once, where the answer would not fit */
+function checkPrompt(loaded: LoadedModel, { prompt = loaded.question, tokens }: ModelOptions): void {
+  const { maxLength = Number.POSITIVE_INFINITY } = decoderOf(loaded.model);
+  const read = idsOf(loaded, loaded.prompt(prompt)).length;
+  const isFine = 'encode' in loaded.model ? Math.max(read, tokens) <= maxLength : read + tokens <= maxLength;
+  if (isFine) return;
+  throw new UsageError(
+    `--prompt has ${read} tokens, and ${tokens} are to follow: the model has positions for ${maxLength}`,
+  );
 }
 
 /** Asks it, and shows the answer as it comes. */
