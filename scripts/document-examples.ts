@@ -44,7 +44,7 @@ export function promisesOf(code: string): string[] {
 export function missingModel(example: Example, backend: string): string | undefined {
   const name = modelIn(example);
   if (name === undefined) return undefined;
-  if (backend === 'cpu') return 'plain JavaScript takes minutes for a whole model';
+  if (backend !== 'wasm') return 'whole models run on wasm, once';
   const found = findModel(name);
   return 'reason' in found ? found.reason : undefined;
 }
