@@ -3,8 +3,14 @@ import { type AttentionKernel, composed } from '@polyhead/core';
 import { flash } from '@polyhead/flash';
 import { GrowingCache, StaticCache } from '@polyhead/kv-cache';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type ExpectedDecoder, expectedOf, largestError, loadModel } from '../fixtures/hugging-face-models';
-import type { Decoder } from '../index';
+import {
+  type ExpectedDecoder,
+  type ExpectedSequenceToSequence,
+  expectedOf,
+  largestError,
+  loadModel,
+} from '../fixtures/hugging-face-models';
+import type { CausalModel, Decoder, EncoderDecoder } from '../index';
 import { type GenerateOptions, generate } from './generate';
 import { ModelCache } from './model-cache';
 
@@ -13,9 +19,9 @@ const tolerance = 2e-5;
 
 const caches = {
   none: () => undefined,
-  growing: (model: Decoder, batch: number) =>
+  growing: (model: CausalModel, batch: number) =>
     new ModelCache(model.cacheShapes(batch), (shape) => new GrowingCache(shape)),
-  static: (model: Decoder, batch: number) =>
+  static: (model: CausalModel, batch: number) =>
     new ModelCache(model.cacheShapes(batch), (shape) => new StaticCache(shape, { capacity: 24 })),
 };
 
@@ -68,6 +74,37 @@ describe.each(names)('%s', (name) => {
       for (const [b, logits] of first.entries())
         expect(largestError(logits!, lastLogits[b]!)).toBeLessThan(tolerance);
       cache?.dispose();
+      model.dispose();
+    },
+  );
+});
+
+describe.each(['t5', 'marian'])('%s', (name) => {
+  it.each(Object.entries(caches))(
+    'scores targets of sources of other lengths as transformers, cache: %s',
+    async (_, create) => {
+      const model = await loadModel<EncoderDecoder>(name);
+      const { source, sourceLengths, target, logits } = expectedOf<ExpectedSequenceToSequence>(name);
+      const sources = source.map((row, b) => row.slice(0, sourceLengths[b]));
+      for (const [entry, tokens] of target.entries()) {
+        const start = tokens.slice(0, 3); // both sources go on from it, one of them is expected to
+        const cache = create(model.decoder, 2);
+        const together = sources.map((): number[] => []);
+        let first: Float32Array | undefined;
+        for await (const step of generate(model, sources, { start, cache, maxTokens: 4, logits: true })) {
+          first ??= step[entry]!.logits!;
+          step.forEach((own, b) => {
+            together[b]!.push(own!.token);
+          });
+        }
+        expect(largestError(first!, logits[entry * tokens.length + 2]!)).toBeLessThan(tolerance);
+        for (const [b, own] of sources.entries()) {
+          const alone: number[] = [];
+          for await (const { token } of generate(model, own, { start, maxTokens: 4 })) alone.push(token);
+          expect(together[b]).toEqual(alone);
+        }
+        cache?.dispose();
+      }
       model.dispose();
     },
   );
