@@ -52,10 +52,10 @@ const timings = [
 it('says three things of the longest context, in words', () => {
   expect(broughtLines(whatItBrings(cases, timings), 'wasm', 1000)).toEqual([
     'Llama-2-7B-like layer: 1,024 tokens in the static cache, one sequence, on wasm',
-    'kernel  flashWasm gives the same numbers as composed, both within 3e-7 of doubles, and a token 2.50 × as fast: ' +
+    'kernel  flashWasm gives the same numbers as composed, both within 3e-7 of doubles, and a token 2.50 times as fast: ' +
       '100 instead of 40.0 a second.',
     'heads   8 instead of 32 key/value heads take 8 MiB of cache a layer instead of 32 MiB, and with that kernel give ' +
-      'a token 1.25 × as fast.',
+      'a token 1.25 times as fast.',
     "cache   With 32 key/value heads the cache of a sequence weighs more than the layer's weights from 8,193 tokens " +
       'on, with 8 from 20,481.',
   ]);

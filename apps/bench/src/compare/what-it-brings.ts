@@ -1,7 +1,7 @@
 // The first screen of the report: what the kernel brings, what fewer key/value heads bring, and when a cache is the larger part.
 import { wrapText } from '../command-line/terminal';
 import { formatBytes } from '../print/byte-size';
-import { count, threeDigits, times } from '../print/format-number';
+import { count, threeDigits } from '../print/format-number';
 import type { CachedTiming } from './cached-speed';
 import type { ComparisonCases } from './cases';
 
@@ -92,7 +92,7 @@ function kernelSentence({ from, to, speedUp }: Comparison): string {
   const error = Math.max(from.error, to.error).toExponential(0);
   return (
     `${to.kernel} gives the same numbers as ${from.kernel}, both within ${error} of doubles, and a token ` +
-    `${times(speedUp)} as fast: ${threeDigits(to.tokensPerSecond)} instead of ` +
+    `${threeDigits(speedUp)} times as fast: ${threeDigits(to.tokensPerSecond)} instead of ` +
     `${threeDigits(from.tokensPerSecond)} a second.`
   );
 }
@@ -101,7 +101,7 @@ function headsSentence({ from, to, speedUp }: Comparison): string {
   return (
     `${to.keyValueHeads} instead of ${from.keyValueHeads} key/value heads take ${formatBytes(to.cacheBytes)} ` +
     `of cache a layer instead of ${formatBytes(from.cacheBytes)}, and with that kernel give a token ` +
-    `${times(speedUp)} as fast.`
+    `${threeDigits(speedUp)} times as fast.`
   );
 }
 
