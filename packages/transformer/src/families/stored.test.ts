@@ -1,10 +1,12 @@
 // Models of families as JSON and weights, and what they generate.
 import { expectSameMemory, memoryNow } from '@polyhead/conformance';
 import { fromConfig, toConfig } from '@polyhead/core';
+import { GrowingCache } from '@polyhead/kv-cache';
+import { loadWeights, readSafetensors, saveWeights } from '@polyhead/weights';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
 import { expectedOf, kinds, loadModel } from '../fixtures/hugging-face-models';
-import { type Decoder, type Encoder, EncoderDecoder, generate } from '../index';
+import { type Decoder, type Encoder, EncoderDecoder, generate, ModelCache } from '../index';
 
 const ids = (...rows: number[][]) => tf.tensor2d(rows, undefined, 'int32');
 const numbers = (tensor: tf.Tensor) => [...tensor.dataSync()];
@@ -37,7 +39,35 @@ describe.each(['gemma2', 'smollm3-window', 'gpt2', 't5', 'bart', 'bert', 'debert
   },
 );
 
+describe('weights saved by their names', () => {
+  it('are read into a model of the same config', async () => {
+    const model = await loadModel<Decoder>('gemma2');
+    const file = await saveWeights(model);
+    const again = fromConfig<Decoder>(JSON.parse(JSON.stringify(toConfig(model))), kinds);
+    await loadWeights(again, await readSafetensors(file));
+    const sample = ids(...expectedOf<{ ids: number[][] }>('gemma2').ids);
+    expect(numbers(again.apply(sample).logits)).toEqual(numbers(model.apply(sample).logits));
+    again.dispose();
+    model.dispose();
+  });
+});
+
 describe('generate', () => {
+  it.each(['t5', 'bart'])('gives the same target of %s with caches and without', async (name) => {
+    const model = await loadModel<EncoderDecoder>(name);
+    const { source } = expectedOf<{ source: number[][] }>(name);
+    const of = async (cache?: ModelCache) => {
+      const tokens: number[] = [];
+      const options = { maxTokens: 6, start: [0], cache };
+      for await (const { token } of generate(model, source[0]!, options)) tokens.push(token);
+      cache?.dispose();
+      return tokens;
+    };
+    const cache = new ModelCache(model.decoder.cacheShapes(1), (shape) => new GrowingCache(shape));
+    expect(await of(cache)).toEqual(await of());
+    model.dispose();
+  });
+
   it('goes on with the tokens of transformers', async () => {
     const model = await loadModel<Decoder>('llama');
     const expected = expectedOf<{ ids: number[][]; greedy: number[][] }>('llama');

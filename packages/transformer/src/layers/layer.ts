@@ -125,9 +125,16 @@ export abstract class Layer<Config extends object = object> implements ModelPart
   /**
    * Plain JSON that `fromConfig` reads: config, drawn seed, name and parts. Parts that several others share, as position
    * methods, are written once by `toConfig`.
+   *
+   * @throws ConfigError where a part has no JSON
    */
   toJSON(): object {
     const parts = { ...(this.name && { name: this.name }), ...this.partsOfJSON() };
+    for (const [name, part] of Object.entries(this.partsOfJSON())) {
+      const parts: readonly ModelPart[] = [part as ModelPart | readonly ModelPart[]].flat();
+      if (parts.every((one) => typeof one.toJSON === 'function')) continue;
+      throw new ConfigError(`${this.kind}.toJSON`, `parts.${name} must have a toJSON`, { [name]: part });
+    }
     const config = this.hasSeed ? { ...this.config, seed: this.seed } : this.config;
     return { kind: this.kind, config, ...(Object.keys(parts).length > 0 && { parts }) };
   }
