@@ -14,6 +14,8 @@ export interface Measured {
   readonly environment: Environment;
   readonly backend: string;
   readonly brought: Brought;
+  /** Of one processor, what this program had while it measured: less than nine tenths is a busy machine. */
+  readonly processorShare: number;
   readonly picture: Picture;
 }
 
@@ -42,8 +44,11 @@ export async function measure({ progress }: Pick<Outlet, 'progress'>): Promise<M
   const { name } = await chooseBackend('wasm');
   const [cases] = comparisonCases(choice, { backend: name, quick: false });
   const picture = await takePicture();
+  const [began, before] = [performance.now(), process.cpuUsage()];
   const brought = whatItBrings(cases!, await compareVariants([cases!], progress));
-  return { environment: readEnvironment(), backend: name, brought, picture };
+  const { user, system } = process.cpuUsage(before); // microseconds
+  const processorShare = Math.min(1, (user + system) / 1000 / (performance.now() - began));
+  return { environment: readEnvironment(), backend: name, brought, processorShare, picture };
 }
 
 /** On the current backend. */

@@ -2,7 +2,7 @@
 import { svgHeadMaps } from '@polyhead/inspect';
 import { broughtLines } from '../compare/what-it-brings';
 import { formatBytes } from '../print/byte-size';
-import { count, threeDigits } from '../print/format-number';
+import { count, percent, threeDigits } from '../print/format-number';
 import type { Measured, Picture } from './measured';
 
 /** Where the parts stand in README.md. */
@@ -24,7 +24,7 @@ export function withParts(readme: string, measured: Measured): string {
   return pieces[0] + rest.join('');
 }
 
-function tableLines({ brought, environment }: Measured): string[] {
+function tableLines({ brought, environment, processorShare }: Measured): string[] {
   const { kernel, heads, tokens } = brought;
   const sides = [kernel!.from, kernel!.to, heads!.to];
   const rows = sides.map(({ kernel, keyValueHeads, cacheBytes, tokensPerSecond }, n) => [
@@ -41,6 +41,9 @@ function tableLines({ brought, environment }: Measured): string[] {
     '',
     `A layer 4,096 wide with 32 heads, as in Llama 2 7B, decoding one token; TensorFlow.js ${tfjs} on \`wasm\`, one thread,`,
     `Node ${node.replace(/^v/, '')}, ${cpu.replaceAll(/\((?:R|TM)\)/g, '')}.`,
+    ...(processorShare < 0.9
+      ? [`The machine was busy: ${percent(processorShare)} of a processor was had.`]
+      : []),
     '',
   ];
 }
