@@ -1,5 +1,10 @@
 // A model of a file, ready to be asked: what all kinds of files are made into.
-import type { CausalModel, SequenceToSequenceModel, TextTokenizer } from '@polyhead/transformer';
+import type {
+  CausalModel,
+  GenerateOptions,
+  SequenceToSequenceModel,
+  TextTokenizer,
+} from '@polyhead/transformer';
 import type { NamedVariables } from '@polyhead/weights';
 
 export interface LoadedModel {
@@ -12,6 +17,8 @@ export interface LoadedModel {
   readonly fileBytes: number;
   /** A question as the model was trained to be asked. */
   prompt(text: string): string;
+  /** How answers are drawn. Default: the likeliest tokens. */
+  readonly sampling?: Pick<GenerateOptions, 'temperature' | 'topP' | 'seed'> | undefined;
   /** Asked where nobody asks. */
   readonly question: string;
   /** What another library computes with the same file. */

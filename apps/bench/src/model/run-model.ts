@@ -93,13 +93,13 @@ async function ask(
   { prompt = loaded.question, tokens }: Pick<ModelOptions, 'prompt' | 'tokens'>,
   { way, outlet }: { readonly way: Way; readonly outlet: Outlet },
 ): Promise<string> {
-  const { model, tokenizer, stopTokens } = loaded;
+  const { model, tokenizer, stopTokens, sampling } = loaded;
   const whole = loaded.prompt(prompt);
   const source = idsOf(loaded, whole).length;
   const cache = cacheOf(way.cache, decoderOf(model), { tokens: source + tokens, source });
   outlet.print([`> ${prompt}`]);
   let answer = '';
-  const options = { tokenizer, stopTokens, cache, kernel: way.kernel, maxTokens: tokens };
+  const options = { tokenizer, stopTokens, cache, kernel: way.kernel, maxTokens: tokens, ...sampling };
   for await (const piece of generateText(model, whole, options)) {
     answer += piece;
     outlet.write(piece);

@@ -3,7 +3,7 @@ import { composed } from '@polyhead/core';
 import { generate, TextStream } from '@polyhead/transformer';
 import { threeDigits } from '../../print/format-number';
 import { cacheOf } from '../ways';
-import { byteTokenizer, loadOwnModel } from './own-model';
+import { byteTokenizer, loadOwnModel, ownSampling } from './own-model';
 
 const prompt = 'Call me Ishmael. ';
 const bytes = 160;
@@ -14,7 +14,7 @@ export async function writtenLines(): Promise<string[]> {
   const cache = cacheOf('static', model, { tokens: prompt.length + bytes });
   const ids = Array.from(byteTokenizer.encode(prompt) as readonly number[]);
   const stream = new TextStream(byteTokenizer);
-  const options = { cache, kernel: composed(), maxTokens: bytes, temperature: 0.7, topP: 0.9, seed: 1 };
+  const options = { cache, kernel: composed(), maxTokens: bytes, ...ownSampling };
   const start = performance.now();
   let text = '';
   for await (const { token } of generate(model, ids, options)) text += stream.push(token);
