@@ -84,7 +84,7 @@ export function bart(type: 'bart' | 'marian', config: HuggingFaceConfig): ModelD
       },
       // Sinusoids are computed.
       ...(isMarian && {
-        ignored: ['model.encoder.embed_positions.weight', 'model.decoder.embed_positions.weight'],
+        ignored: ['*encoder.embed_positions.weight', '*decoder.embed_positions.weight'],
       }),
       tied: tiedTensors(shared, isTied),
     },

@@ -88,8 +88,7 @@ export function bert(type: 'bert' | 'roberta', config: HuggingFaceConfig): Model
         ...(isAbsolute
           ? []
           : [`${type}.embeddings.position_embeddings.weight`, 'embeddings.position_embeddings.weight']),
-        'cls.*',
-        'lm_head.*',
+        ...['cls.*', 'lm_head.*', 'classifier.*', 'qa_outputs.*'], // heads for tasks
       ],
     },
   };

@@ -47,7 +47,8 @@ export function t5(config: HuggingFaceConfig): ModelDescription {
       },
       value: {
         kind: 'EncoderDecoder',
-        config: { startToken: config.optionalNumber('decoder_start_token_id') },
+        // T5 begins with its padding token, where the config says nothing.
+        config: { startToken: config.number('decoder_start_token_id', config.number('pad_token_id', 0)) },
         parts: {
           encoder: {
             kind: 'Encoder',

@@ -75,10 +75,7 @@ export abstract class Layer<Config extends object = object> implements ModelPart
 
   /** Its own first, then those of its parts, by their whole names; what several parts share once. */
   get variables(): readonly NamedVariable[] {
-    const seen = new Set<tf.Variable>();
-    return [this.weights, ...this.children].flatMap(({ variables }) =>
-      variables.filter(({ variable }) => !seen.has(variable) && seen.add(variable)),
-    );
+    return variablesOf([this.weights, ...this.children]);
   }
 
   /** Copies by the names that the variables have within it, such as "block0/attention/query/kernel": the caller disposes them. */
@@ -171,6 +168,14 @@ export abstract class Layer<Config extends object = object> implements ModelPart
       return [name.startsWith(prefix) ? name.slice(prefix.length) : name, variable] as const;
     });
   }
+}
+
+/** Those of all parts, in order; what several parts share stands once. */
+export function variablesOf(parts: readonly ModelPart[]): readonly NamedVariable[] {
+  const seen = new Set<tf.Variable>();
+  return parts.flatMap(({ variables }) =>
+    variables.filter(({ variable }) => !seen.has(variable) && seen.add(variable)),
+  );
 }
 
 /** @throws ShapeError for missing, unknown or misshapen weights */

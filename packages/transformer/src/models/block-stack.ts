@@ -16,7 +16,7 @@ import {
 } from '../blocks/transformer-block';
 import { dropout, type Training, trainingOf } from '../layers/dropout';
 import { Embedding, rowsOf } from '../layers/embedding';
-import { Layer, type LayerParts, type ModelPart } from '../layers/layer';
+import { Layer, type LayerParts, type ModelPart, variablesOf } from '../layers/layer';
 import { type LayerNorm, makeNorm, type RmsNorm } from '../layers/norm';
 
 /** What encoders and decoders are described by. Plain JSON. */
@@ -140,15 +140,13 @@ export abstract class BlockStack<Config extends StackConfig> extends Layer<Confi
           new TransformerBlock(blockOptions({ ...config, seed }), { ...partsOf(`block${index}`), ...own }),
         );
       });
+      const added = positions ? [positions] : [];
+      checkNames(kind, variablesOf([this.weights, table, ...added, ...Object.values(norms), ...blocks]));
       return { table, norms, blocks };
     });
     this.embedding = made.table;
     this.norms = made.norms;
     this.blocks = made.blocks;
-    this.makeParts((keep) => {
-      for (const part of this.children) keep(part);
-      checkNames(kind, this.variables);
-    });
   }
 
   protected override get children(): readonly ModelPart[] {
@@ -170,11 +168,6 @@ export abstract class BlockStack<Config extends StackConfig> extends Layer<Confi
       ...(this.positions && { positions: this.positions }),
       ...(!this.ownsEmbedding && { embedding: this.embedding }),
     };
-  }
-
-  /** Whether vectors of positions are added to embeddings. */
-  protected get addsPositions(): boolean {
-    return this.positions !== undefined;
   }
 
   /** Tokens [B, S] as the input of the first block, [B, S, E]. */
