@@ -159,21 +159,31 @@ it.each(served)('an import map does without a bundler, %s', async (_, headers) =
   expect((await open({ folder: '', file: 'map.html', headers })).text).toBe(works);
 });
 
-it('webpack builds a page that runs, isolated, too', async ({ skip }) => {
+it('webpack builds a page that runs, isolated, too', { timeout: 180_000 }, async ({ skip }) => {
   const tools = join(root, 'scripts/release/tools');
   if (!existsSync(join(tools, 'node_modules/webpack'))) skip('npx pnpm test:release installs webpack');
   const webpack = createRequire(join(tools, 'package.json'))('webpack');
   const { default: config } = await import(pathToFileURL(join(project, 'webpack.config.js')).href);
-  const output = { path: join(project, 'webpack'), filename: 'main.js' };
-  const compiler = webpack({ ...config, context: project, output, performance: false });
+  const output = { path: join(project, 'webpack'), filename: '[name].js' };
+  const entry = { main: config.entry, 'with-worker': './with-worker.js' };
+  const compiler = webpack({ ...config, entry, context: project, output, performance: false });
   const built = await new Promise<{ hasErrors(): boolean; toString(of: string): string }>(
     (resolve, reject) => {
       compiler.run((error: Error | null, stats: never) => (error ? reject(error) : resolve(stats)));
     },
   );
   expect(built.hasErrors(), built.toString('errors-only')).toBe(false);
-  writeFileSync(join(project, 'webpack/index.html'), pageOf('main.js').replace('type="module"', 'defer'));
-  for (const [, headers] of served) expect((await open({ folder: 'webpack', headers })).text).toBe(works);
+  for (const [file, script] of [
+    ['index.html', 'main.js'],
+    ['with-worker.html', 'with-worker.js'],
+  ] as const) {
+    writeFileSync(join(project, 'webpack', file), pageOf(script).replace('type="module"', 'defer'));
+  }
+  for (const [, headers] of served) {
+    const page = { folder: 'webpack', headers };
+    expect((await open(page)).text).toBe(works);
+    expect((await open({ ...page, file: 'with-worker.html' })).text).toBe('flashWasm 320');
+  }
 });
 
 it('the lines of the document stand in each README as they do there', () => {
