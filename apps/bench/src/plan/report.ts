@@ -51,7 +51,7 @@ function parameterLine({ model, parameters }: Plan): string {
 }
 
 /** Notes, and what is not understood. */
-export function noteLines({ notes, unsure }: Pick<PlannedModel, 'notes' | 'unsure'>): string[] {
+function noteLines({ notes, unsure }: Pick<PlannedModel, 'notes' | 'unsure'>): string[] {
   const numbers = { attentionLayers: 'layers', parameters: 'parameters', cache: 'bytes' };
   const doubts = Object.entries(numbers).flatMap(([name, words]) => {
     const keys = unsure[name as keyof typeof unsure];
