@@ -123,6 +123,22 @@ describe('TransformerBlock', () => {
     expect(of(1)).not.toEqual(of());
   });
 
+  it('drops the same numbers in a gradient as in the call', () => {
+    const withDropout = (parts: AttentionFactoryParts): Attention =>
+      new MultiHeadAttention({ embedDim: E, numHeads: 2, seed: 3, dropout: 0.3 }, parts);
+    const smooth = { ...options, dropout: 0.3, feedForward: { hiddenDim: 10 } };
+    const block = new TransformerBlock(smooth, { attention: withDropout });
+    const factors = tokens(4, 2);
+    const loss = (x: tf.Tensor): tf.Scalar =>
+      tf.sum(tf.mul(block.apply(x, { training: { seed: 5 } }).output, factors));
+    const [x, direction] = [tokens(4, 1), tokens(4, 3)];
+    const slope = tf.sum(tf.mul(tf.grad(loss)(x), direction)).dataSync()[0]!;
+    const at = (step: number) => loss(tf.add(x, tf.mul(direction, step))).dataSync()[0]!;
+    const [near, far] = [0.01, 0.02].map((step) => (at(step) - at(-step)) / (2 * step)) as [number, number];
+    expect((4 * near - far) / 3 / slope).toBeCloseTo(1, 3); // central differences, without their second power
+    expect(Math.abs(slope)).toBeGreaterThan(0.1);
+  });
+
   it('leaves its result alone, and disposes all', () => {
     const before = memoryNow();
     const block = new TransformerBlock(options, { attention, name: 'block0' });
