@@ -13,7 +13,7 @@ export const ownModelFile = fileURLToPath(new URL('../../../model/moby-dick.safe
 const [embedDim, numLayers, numHeads, headDim] = [128, 4, 4, 32];
 
 /** The likeliest bytes alone go in circles: so small a model writes best with some chance, the same at each run. */
-export const ownSampling = { temperature: 0.7, topP: 0.9, seed: 1 } as const;
+export const ownSampling = { temperature: 0.5, topP: 0.9, seed: 2 } as const;
 
 /** Tokens are bytes of UTF-8. */
 export const byteTokenizer: TextTokenizer = {
