@@ -1,7 +1,8 @@
 import { isAttentionError } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
-import { GrowingCache, StaticCache } from './index';
+import { GrowingCache, RingCache, StaticCache } from './index';
+import type { RowCache } from './row-cache';
 
 const shape = { batch: 1, heads: 2, keySize: 3, valueSize: 3 };
 const rows = (S: number) => ({
@@ -12,14 +13,15 @@ const rows = (S: number) => ({
 describe.each([
   ['GrowingCache', () => new GrowingCache(shape)],
   ['StaticCache', () => new StaticCache(shape, { capacity: 4 })],
+  ['RingCache', () => new RingCache(shape, { window: 3, sinks: 1 })],
 ])('%s', (name, create) => {
-  it.each<[string, (cache: GrowingCache | StaticCache) => void, RegExp]>([
+  it.each<[string, (cache: RowCache) => void, RegExp]>([
     ['stage()', (cache) => cache.stage(undefined as never), /stage: rows must be an object/],
     ['a key that is missing', (cache) => cache.stage({} as never), /stage: key must be a tensor/],
     ['a hole in crop', (cache) => cache.crop(Array(1)), /crop: lengths must be whole numbers/],
     ['crop()', (cache) => cache.crop(undefined as never), /crop: lengths must be a list/],
     ...[0, {}, { start: 1 }, { start: [2 ** 40] }, { each: [1] }, { each: new Float32Array(1) }].map(
-      (positions): [string, (cache: GrowingCache | StaticCache) => void, RegExp] => [
+      (positions): [string, (cache: RowCache) => void, RegExp] => [
         `positions ${JSON.stringify(positions)}`,
         (cache) => cache.stage({ ...rows(1), positions: positions as never }),
         /stage: positions/,

@@ -5,7 +5,7 @@ import { GroupedQueryAttention } from '@polyhead/grouped-query';
 import { MultiHeadAttention } from '@polyhead/multi-head';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
-import { GrowingCache, predictCacheBytes, StaticCache } from './index';
+import { GrowingCache, predictCacheBytes, RingCache, StaticCache } from './index';
 import type { RowCache } from './row-cache';
 
 const E = 16;
@@ -17,6 +17,7 @@ const token = () => tf.randomNormal<tf.Rank.R3>([1, 1, E], 0, 1, 'float32', 5);
 const caches: [string, (capacity: number) => RowCache][] = [
   ['GrowingCache', () => new GrowingCache(shape)],
   ['StaticCache', (capacity) => new StaticCache(shape, { capacity })],
+  ['RingCache', () => new RingCache(shape, { window: 16 })],
 ];
 
 function decode(attention: MultiHeadAttention, cache: RowCache, steps: number): void {

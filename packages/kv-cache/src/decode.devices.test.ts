@@ -14,6 +14,7 @@ import {
   type LayerCall,
   leftPadding,
   type Mask,
+  predicate,
   prefix,
   slidingWindow,
   validLengths,
@@ -22,7 +23,7 @@ import { GroupedQueryAttention } from '@polyhead/grouped-query';
 import { MultiHeadAttention } from '@polyhead/multi-head';
 import * as tf from '@tensorflow/tfjs-core';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { GrowingCache, StaticCache } from './index';
+import { GrowingCache, RingCache, StaticCache } from './index';
 import type { RowCache } from './row-cache';
 
 const [B, S, E] = [2, 9, 12];
@@ -53,9 +54,16 @@ const layers: [string, () => Attention][] = [
   ],
 ];
 
-const caches: [string, (layer: Attention) => RowCache][] = [
+/** What a ring of one sink and a window of 4 shows. */
+const ofRing = predicate((_b, _h, query, key) => key <= query && (key < 1 || key > query - 4), {
+  perBatch: false,
+  perHead: false,
+});
+
+const caches: [name: string, create: (layer: Attention) => RowCache, shows?: Mask][] = [
   ['GrowingCache', (layer) => new GrowingCache(layer.cacheShape(B))],
   ['StaticCache', (layer) => new StaticCache(layer.cacheShape(B), { capacity: S })],
+  ['RingCache', (layer) => new RingCache(layer.cacheShape(B), { window: 4, sinks: 1 }), ofRing],
 ];
 
 interface MaskCase {
@@ -116,10 +124,11 @@ function inChunks(layer: Attention, call: LayerCall, chunks: readonly number[]):
 
 async function checkSplits(
   layer: Attention,
-  cache: RowCache,
+  [, create, shows]: (typeof caches)[number],
   { first = 1, ...call }: MaskCase,
 ): Promise<void> {
-  const expected = await onePass(layer, call);
+  const cache = create(layer);
+  const expected = await onePass(layer, shows ? { ...call, mask: allOf(call.mask, shows) } : call);
   for (const chunks of sampled(splits, 3).filter(([size]) => size! >= first)) {
     expectClose({ actual: await inChunks(layer, { ...call, cache }, chunks), expected });
     cache.reset();
@@ -135,7 +144,7 @@ function describeSplits(those: typeof layers): void {
     '$layer.0, $cache.0: $mask.0',
     async ({ layer, cache, mask }) => {
       const attention = layer[1]();
-      await checkSplits(attention, cache[1](attention), mask[1]);
+      await checkSplits(attention, cache, mask[1]);
       attention.dispose();
     },
   );

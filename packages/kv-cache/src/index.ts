@@ -1,4 +1,5 @@
 // For those who use caches. Authors of caches find more in `row-cache.ts`.
 export { GrowingCache } from './growing-cache';
 export { type CacheClass, predictCacheBytes } from './predict-cache-bytes';
+export { RingCache, type RingCacheOptions } from './ring-cache';
 export { StaticCache, type StaticCacheOptions } from './static-cache';

@@ -1,7 +1,7 @@
 import { memoryNow, useOpaqueBackend } from '@polyhead/conformance';
 import * as tf from '@tensorflow/tfjs-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { GrowingCache, predictCacheBytes, StaticCache } from './index';
+import { GrowingCache, predictCacheBytes, RingCache, StaticCache } from './index';
 
 const shape = { batch: 3, heads: 2, keySize: 5, valueSize: 7 };
 
@@ -56,6 +56,26 @@ describe('predictCacheBytes', () => {
     expect(allocated).toBe(3 * 2 * 11 * (5 + 7) * 4);
     expect(cache!.byteSize).toBe(allocated);
     expect(predictCacheBytes(StaticCache, shape, { capacity: 11 })).toBe(allocated);
+    cache!.dispose();
+  });
+
+  it('is what a ring allocates, to the byte, however many tokens come', () => {
+    const options = { window: 4, sinks: 2, rollback: 3 };
+    let cache: RingCache | undefined;
+    const allocated = bytesOf(() => {
+      cache = new RingCache(shape, options);
+    });
+    expect(allocated).toBe(3 * 2 * (2 + 3 + 3) * (5 + 7) * 4);
+    expect(predictCacheBytes(RingCache, shape, options)).toBe(allocated);
+    for (const counts of [
+      [4, 4, 4],
+      [9, 0, 5],
+      [1, 1, 1],
+    ]) {
+      const rows = rowsOf(counts);
+      expect(bytesOf(() => tf.tidy(() => cache!.stage(rows).commit()))).toBe(0);
+      expect(cache!.byteSize).toBe(allocated);
+    }
     cache!.dispose();
   });
 

@@ -4,7 +4,7 @@ import { causal, isAttentionError } from '@polyhead/core';
 import { GroupedQueryAttention } from '@polyhead/grouped-query';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
-import { GrowingCache, StaticCache } from './index';
+import { GrowingCache, RingCache, StaticCache } from './index';
 
 const [B, E] = [3, 12];
 const config = { embedDim: E, numHeads: 4, numKeyValueHeads: 2, headDim: 5, seed: 3 };
@@ -17,6 +17,8 @@ const creators = {
   GrowingCache: (attention: GroupedQueryAttention) => new GrowingCache(attention.cacheShape(B)),
   StaticCache: (attention: GroupedQueryAttention) =>
     new StaticCache(attention.cacheShape(B), { capacity: 8 }),
+  RingCache: (attention: GroupedQueryAttention) =>
+    new RingCache(attention.cacheShape(B), { window: 6, sinks: 1 }),
 };
 
 describe.each(Object.entries(creators))('%s', (_, create) => {

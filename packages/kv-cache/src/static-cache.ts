@@ -1,15 +1,9 @@
-import {
-  type CacheShape,
-  isAttentionError,
-  type KeyValuePart,
-  ShapeError,
-  UnsupportedError,
-} from '@polyhead/core';
+import { type CacheShape, type KeyValuePart, ShapeError } from '@polyhead/core';
 import { checkSizes, normalizeOptions } from '@polyhead/core/layer';
-import * as tf from '@tensorflow/tfjs-core';
 import { rowBytes } from './predict-cache-bytes';
 import { RowCache } from './row-cache';
-import { allColumns, emptyRows, scattersFast, writesInPlace } from './rows/row-columns';
+import { alikeRows, allocateRows } from './rows/allocate-rows';
+import { scattersFast, writesInPlace } from './rows/row-columns';
 import {
   equalLayout,
   gatherRows,
@@ -54,7 +48,7 @@ export class StaticCache extends RowCache {
     super(shape, { capacity });
     this.capacity = capacity;
     this.layout = equalLayout(this.shape, capacity);
-    this.hold([this.allocated()]);
+    this.hold([allocateRows(this.name, this.shape, { tokens: capacity, capacity })]);
   }
 
   /**
@@ -85,9 +79,7 @@ export class StaticCache extends RowCache {
   protected override append(rows: TokenRows): readonly KeyValuePart[] {
     const { shape, layout, lengths } = this;
     const [own] = this.held as [KeyValuePart];
-    // With a value size of 0 values are columns of the keys, those that the new rows have.
-    const value = shape.valueSize === 0 ? { ...rows.value, data: own.key.data } : own.value;
-    const held = { ...own, value };
+    const held = alikeRows(shape, own, rows);
     if (!writesInPlace() && !scattersFast()) return [gatherRows(shape, [held, rows], layout)];
     const counts = lengths.map((_, b) => tokensOf(rows, b));
     // Rows behind the last token are free: what is written there shows only once it is committed.
@@ -104,34 +96,6 @@ export class StaticCache extends RowCache {
 
   protected override arrange(parts: readonly KeyValuePart[]): readonly KeyValuePart[] {
     return [gatherRows(this.shape, parts, this.layout)];
-  }
-
-  private allocated(): KeyValuePart {
-    const { keySize, valueSize } = this.shape;
-    const { rows, headStride } = this.layout;
-    const [key, value] = this.inMemory(() => {
-      if (rows >= 2 ** 31) throw new RangeError('rows are counted in 32 bits');
-      return tf.tidy(() =>
-        [keySize, ...(valueSize > 0 ? [valueSize] : [])].map((size) => emptyRows(rows, size)),
-      );
-    });
-    const runs = () => new Int32Array();
-    const columns = allColumns(key!);
-    return { key: columns, value: value ? allColumns(value) : { ...columns, size: 0 }, headStride, runs };
-  }
-
-  /** @throws UnsupportedError, with the bytes that were needed, where JavaScript or the backend cannot have them */
-  private inMemory<T>(allocate: () => T): T {
-    try {
-      return allocate();
-    } catch (error) {
-      if (isAttentionError(error)) throw error;
-      const { capacity, name, shape } = this;
-      throw new UnsupportedError(name, 'the cache must fit into memory', [String(error)], {
-        'bytes needed': StaticCache.bytesFor(shape, { capacity }),
-        capacity,
-      });
-    }
   }
 }
 

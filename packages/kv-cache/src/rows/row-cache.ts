@@ -33,8 +33,8 @@ import { nextNumber } from './token-runs';
 
 /**
  * A cache of rows of keys and values. It knows what may be done when, and what is known of the tokens. A subclass says how
- * rows are kept, by overriding `checkSpace`, `append`, `selectRows`, `retained`, `mask` or `valueColumn`: what it leaves is
- * as in a `GrowingCache`. Its `static readonly kind` is its name in errors and JSON.
+ * rows are kept, by overriding `checkSpace`, `checkCrop`, `append`, `selectRows`, `arrange`, `retained`, `mask` or
+ * `valueColumn`: what it leaves is as in a `GrowingCache`. Its `static readonly kind` is its name in errors and JSON.
  */
 export abstract class RowCache implements KeyValueCache {
   /** Sizes of the rows, frozen. */
@@ -65,6 +65,12 @@ export abstract class RowCache implements KeyValueCache {
    * @throws ShapeError where there is no space for so many tokens more
    */
   protected checkSpace(_counts: readonly number[]): void {}
+
+  /**
+   * @param _lengths tokens of each batch entry that shall stay, of those held: [B]
+   * @throws UnsupportedError where what goes on from there would lack tokens that it should see
+   */
+  protected checkCrop(_lengths: readonly number[]): void {}
 
   /**
    * The rows held, and the new ones behind them in each batch entry. What `held` shows must not change: the new rows may
@@ -186,11 +192,12 @@ export abstract class RowCache implements KeyValueCache {
   /**
    * Forgets all but the first `lengths[b]` tokens of each batch entry.
    *
-   * @throws ShapeError, ConfigError; then nothing has changed
+   * @throws ShapeError, ConfigError, UnsupportedError; then nothing has changed
    */
   crop(lengths: readonly number[]): void {
     this.life.checkOpen('crop');
     const kept = checkLengths(`${this.name}.crop`, lengths, this.lengths);
+    this.checkCrop(kept);
     this.keep(
       this.held,
       this.tokens,
