@@ -1,7 +1,7 @@
 // The caches that are compared, what they hold from the start, and that they take the bytes they are said to. An entry of
 // the list is all that a cache needs to stand in every table.
 import type { CacheShape, KeyValueCache } from '@polyhead/core';
-import { GrowingCache, StaticCache } from '@polyhead/kv-cache';
+import { GrowingCache, RingCache, StaticCache } from '@polyhead/kv-cache';
 import * as tf from '@tensorflow/tfjs-core';
 import { WrongResultError } from '../command-line/errors';
 import { noise } from '../measure/noise';
@@ -24,12 +24,21 @@ export const caches: readonly ComparedCache[] = [
     writes: () => 'all rows copied at each call',
   },
   {
+    name: 'ring',
+    create: (shape, capacity) => new RingCache(shape, ringOf(capacity)),
+    predictBytes: (shape, tokens) => RingCache.bytesFor(shape, ringOf(tokens)),
+    writes: (cache) => `rows written ${(cache as RingCache).writes}`,
+  },
+  {
     name: 'static',
     create: (shape, capacity) => new StaticCache(shape, { capacity }),
     predictBytes: (shape, tokens) => StaticCache.bytesFor(shape, { capacity: tokens }),
     writes: (cache) => `rows written ${(cache as StaticCache).writes}`,
   },
 ];
+
+/** Sinks and a window as large as all tokens together: compared with one pass over them, it must forget none. */
+const ringOf = (tokens: number) => ({ window: tokens - 4, sinks: 4 });
 
 /** Keys and values of tokens, made up: projecting a long prompt would take longer than what is timed. */
 export interface CachedRows {

@@ -32,7 +32,7 @@ it('measures each variant with each cache and size, and leaves nothing behind', 
   const runs = new Set(timings.map(({ phase, batch, tokens }) => `${phase} ${batch} ${tokens}`));
   expect([...runs]).toEqual(['prefill 1 32', 'decode 1 32', 'decode 1 40', 'decode 2 32', 'decode 2 40']);
   const others = comparedKernels().length - 1; // decoding with multi-head once more, in the last cache
-  expect(timings).toHaveLength(1 * 2 * 2 + 4 * (2 * 2 + others));
+  expect(timings).toHaveLength(1 * 2 * 3 + 4 * (2 * 3 + others));
   const plain = timings.filter(({ kernel }) => kernel !== timings[0]!.kernel);
   expect(plain.map(({ phase, variant, cache }) => `${phase} ${variant} ${cache}`)).toEqual(
     Array(4 * others).fill('decode multi-head static'),
@@ -61,7 +61,7 @@ it('shows an entry that is added to a registry in each table', async () => {
   const rows = lines.filter((line) => line.startsWith('another '));
   expect(rows).toEqual([
     expect.stringMatching(/^another +4 +64 bytes/), // bytes
-    expect.stringMatching(/^another( +[\d.,]+ \([\d.]+ ×\)){3}$/), // prefill, with each cache
+    expect.stringMatching(/^another( +[\d.,]+ \([\d.]+ ×\)){4}$/), // prefill, with each cache
     ...caches.map(({ name }) => expect.stringMatching(`^another +${name} `)), // decoding
     expect.stringMatching(/^another +of its own /),
   ]);

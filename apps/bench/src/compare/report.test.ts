@@ -4,7 +4,13 @@ import { comparisonCases } from './cases';
 import { comparisonLines } from './report';
 import { variants } from './variants';
 
-const choice = { shape: ['llama-2-7b'], variant: ['grouped-8'], batch: [1], tokens: [64, 1024] } as const;
+const choice = {
+  shape: ['llama-2-7b'],
+  variant: ['grouped-8'],
+  cache: ['growing', 'static'],
+  batch: [1],
+  tokens: [64, 1024],
+} as const;
 const [cases] = comparisonCases(choice, { backend: 'wasm', quick: false });
 const timings = (['prefill', 'decode'] as const).flatMap((phase) =>
   (phase === 'prefill' ? [32] : [64, 1024]).flatMap((tokens) =>
