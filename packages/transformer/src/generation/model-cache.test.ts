@@ -1,7 +1,7 @@
 // One object for the caches of all layers.
 import { expectSameMemory, memoryNow } from '@polyhead/conformance';
 import { type AttentionKernel, composed, isAttentionError } from '@polyhead/core';
-import { GrowingCache, StaticCache } from '@polyhead/kv-cache';
+import { GrowingCache, RingCache, StaticCache } from '@polyhead/kv-cache';
 import { MultiHeadAttention } from '@polyhead/multi-head';
 import * as tf from '@tensorflow/tfjs-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -124,6 +124,31 @@ describe('ModelCache', () => {
     }
     expect([...lastLogits(cache, ids(1))]).toEqual(expected);
     cache.dispose();
+  });
+
+  it('takes back of a ring what it still holds, in a failed call too, and is empty in all layers where that is not enough', () => {
+    const ring: CacheFactory = (shape, layer) =>
+      layer === 1 ? growing(shape, layer) : new RingCache(shape, { window: 3, sinks: 1, rollback: 2 });
+    const [cache, other] = [0, 1].map(() => new ModelCache(model.cacheShapes(B), ring));
+    const failsIn = (failing: number): AttentionKernel => {
+      let calls = 0;
+      const run: AttentionKernel['run'] = (call) => {
+        if (calls++ === failing) throw new Error('broken');
+        return composed().run(call);
+      };
+      return { ...composed(), name: 'broken', run };
+    };
+    for (const both of [cache!, other!]) for (let n = 0; n < 9; n++) lastLogits(both, ids(1));
+    expect(() => model.apply(ids(2), { cache, kernel: failsIn(2) })).toThrow('broken');
+    expect(cache!.self.map(({ nextOrder }) => [...nextOrder])).toEqual(Array(numLayers).fill([9, 9]));
+    lastLogits(cache!, ids(1));
+    cache!.crop([9, 9]);
+    expect([...lastLogits(cache!, ids(1))]).toEqual([...lastLogits(other!, ids(1))]);
+    expect(() => cache!.crop([2, 9])).toThrow(/each layer must still hold what is to stay/);
+    expect(cache!.lengths).toEqual([10, 10]);
+    expect(() => model.apply(ids(6), { cache, kernel: failsIn(2) })).toThrow('broken');
+    expect(cache!.self.map(({ lengths }) => [...lengths])).toEqual(Array(numLayers).fill([0, 0]));
+    for (const both of [cache!, other!]) both.dispose();
   });
 
   it.each<[string, (shapes: ReturnType<Decoder['cacheShapes']>) => unknown, RegExp]>([

@@ -7,6 +7,7 @@ import {
   UnsupportedError,
 } from '@polyhead/core';
 import type { LayerCacheShapes, LayerCaches } from '../models/causal-model';
+import { removableOf, takeBack } from '../models/take-back';
 
 /** Makes the cache of a layer. `layer` counts from 0. */
 export type CacheFactory = (shape: CacheShape, layer: number) => KeyValueCache;
@@ -77,18 +78,28 @@ export class ModelCache implements LayerCaches {
   }
 
   /**
-   * All layers forget all but the first `lengths[b]` tokens of each batch entry. The encoder's output stays.
+   * All layers forget all but the first `lengths[b]` tokens that have come, of each batch entry. The encoder's output stays.
    *
    * @throws ShapeError, ConfigError; then nothing has changed
-   * @throws UnsupportedError where a cache has already forgotten tokens that would stay
+   * @throws UnsupportedError where a cache has forgotten tokens that what goes on would see; then nothing has changed
    */
   crop(lengths: readonly number[]): void {
-    const held = this.self.map((cache) => cache.lengths);
-    if (held.some((own) => own.some((length, b) => length !== this.lengths[b])))
-      throw new UnsupportedError('ModelCache.crop', 'each layer must hold all tokens', [
-        'a cache of the plan forgets tokens as new ones come: reset it, and begin again',
-      ]);
-    for (const cache of this.self) cache.crop(lengths); // they hold the same: the first refuses what any would
+    const least = this.lengths.map((length, b) =>
+      Math.max(...this.self.map((cache) => length - removableOf(cache)[b]!)),
+    );
+    if (lengths?.length !== least.length)
+      throw new ShapeError('ModelCache.crop', 'lengths must have one number for each batch entry', {
+        lengths,
+        batch: least.length,
+      });
+    if (least.some((length, b) => lengths[b]! < length))
+      throw new UnsupportedError(
+        'ModelCache.crop',
+        'each layer must still hold what is to stay',
+        ['a cache of the plan forgets tokens as new ones come: take fewer back, or reset it and begin again'],
+        { lengths, 'at least': least },
+      );
+    for (const cache of this.self) takeBack(cache, lengths); // the first refuses what any would
   }
 
   /**

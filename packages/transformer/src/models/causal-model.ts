@@ -23,7 +23,10 @@ export interface LayerCacheShapes {
 
 /** Options of one call of a decoder. */
 export interface CausalCall {
-  /** Of earlier tokens, to which this call's are added. A call that throws leaves them as they were. Default: none. */
+  /**
+   * Of earlier tokens, to which this call's are added. A call that throws leaves them as they were; where one has forgotten
+   * what it would need for that, all are empty. Default: none.
+   */
   readonly cache?: LayerCaches | undefined;
   /**
    * [B]: pads at the left of each entry. They are hidden, and positions leave them out. Where a cache keeps them each later

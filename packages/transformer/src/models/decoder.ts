@@ -31,6 +31,7 @@ import {
   stackOptions,
 } from './block-stack';
 import type { CausalCall, CausalModel, CausalResult, LayerCacheShapes, LayerCaches } from './causal-model';
+import { restorer } from './take-back';
 
 /** Describes a `Decoder`. Plain JSON. */
 export interface DecoderConfig extends StackConfig {
@@ -127,7 +128,7 @@ export class Decoder extends BlockStack<DecoderConfig> implements CausalModel {
     checkOneOf(kind, 'logits', options.logits, ['all', 'last']);
     this.checkCaches(options.cache);
     const starts = this.startsOf(ids, options);
-    const restore = restorer(options.cache);
+    const restore = restorer(options.cache?.self ?? [], options.cache?.cross ?? []);
     try {
       return this.run(ids, options, starts);
     } catch (error) {
@@ -233,17 +234,6 @@ function lastRows(hidden: tf.Tensor3D, { logits, lengths }: CausalCall): tf.Tens
   if (logits !== 'last' || S <= 1) return hidden;
   const rows = Int32Array.from({ length: B }, (_, b) => b * S + Math.max((lengths?.[b] ?? S) - 1, 0));
   return tf.reshape(rowsOf(tf.reshape(hidden, [B * S, E]), tf.tensor1d(rows, 'int32')), [B, 1, E]);
-}
-
-/** What brings caches back to what they are now. */
-function restorer(cache: LayerCaches | undefined): () => void {
-  if (!cache) return () => {};
-  const self = cache.self.map((one) => ({ one, lengths: [...one.lengths], order: [...one.nextOrder] }));
-  const open = (cache.cross ?? []).filter((one) => !one.sealed);
-  return () => {
-    for (const { one, lengths, order } of self) if (`${one.nextOrder}` !== `${order}`) one.crop(lengths);
-    for (const one of open) if (one.sealed || one.lengths.some((length) => length > 0)) one.reset();
-  };
 }
 
 function checkDecoder({
