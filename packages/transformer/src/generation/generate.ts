@@ -27,7 +27,7 @@ export interface GenerateOptions extends Sampling {
   readonly chunkSize?: number | undefined;
   /**
    * Sequences that a beam search keeps; its result is given token by token when it is over. A cache must be made for as many
-   * entries for each prompt. Default: 1, no search.
+   * entries for each prompt, and holds what the beams ended with: reset it afterwards. Default: 1, no search.
    */
   readonly beams?: number | undefined;
   /** In a beam search sums of log probabilities are divided by length^lengthPenalty. Default: 1. */
