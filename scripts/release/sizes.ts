@@ -14,8 +14,12 @@ const sizes: readonly (readonly [name: string, bound: number, code: string])[] =
   ['flash/wasm', 40, "import { flashWasm } from '@polyhead/flash/wasm'; globalThis.y = flashWasm();"],
   ['GrowingCache', 6, "import { GrowingCache } from '@polyhead/kv-cache'; globalThis.y = GrowingCache;"],
   ['StaticCache', 6, "import { StaticCache } from '@polyhead/kv-cache'; globalThis.y = StaticCache;"],
-  ['RingCache', 6.2, "import { RingCache } from '@polyhead/kv-cache'; globalThis.y = RingCache;"],
-  ['RingCache', 6.2, "import { RingCache } from '@polyhead/kv-cache'; globalThis.y = RingCache;"],
+  [
+    'QuantizedCache',
+    6,
+    "import { QuantizedCache } from '@polyhead/kv-cache'; globalThis.y = QuantizedCache;",
+  ],
+  ['RingCache', 6, "import { RingCache } from '@polyhead/kv-cache'; globalThis.y = RingCache;"],
   ['rotary', 5, "import { rotary } from '@polyhead/relative-position'; globalThis.y = rotary;"],
   ...[
     ...['causal', 'slidingWindow', 'chunks', 'prefix', 'globalTokens', 'segments', 'validLengths'],

@@ -11,7 +11,7 @@ import {
   slidingWindow,
 } from '@polyhead/core';
 import { GroupedQueryAttention } from '@polyhead/grouped-query';
-import { GrowingCache, StaticCache } from '@polyhead/kv-cache';
+import { GrowingCache, QuantizedCache, StaticCache } from '@polyhead/kv-cache';
 import { MultiHeadAttention } from '@polyhead/multi-head';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
@@ -68,6 +68,35 @@ describe.each(layers)('%s', (_, layerWith) => {
       composedLayer.dispose();
     });
   });
+});
+
+describe.each(layers)('%s', (_, layerWith) => {
+  it.each(['int8', 'int4'] as const)(
+    'decodes from %s values as the default kernel does, in any chunks',
+    (values) => {
+      const [flashLayer, composedLayer] = [layerWith(kernel), layerWith(composed())];
+      const cacheOf = (layer: Attention) => new QuantizedCache(layer.cacheShape(B), { values });
+      const query = tokens();
+      const mask = causal();
+      const whole = cacheOf(composedLayer);
+      const expected = { output: toHost(composedLayer.apply({ query }, { mask, cache: whole }).output) };
+      for (const [layer, chunks] of [
+        ...chunksOf.map((chunks) => [flashLayer, chunks] as const),
+        [composedLayer, [3, 1, 1, 4]] as const,
+      ]) {
+        const cache = cacheOf(layer);
+        let from = 0;
+        const outputs = chunks.map((count) => {
+          const rows = tf.slice(query, [0, from, 0], [B, count, E]);
+          from += count;
+          return layer.apply({ query: rows }, { mask, cache }).output;
+        });
+        expectClose({ actual: { output: toHost(tf.concat(outputs, 1)) }, expected });
+        cache.dispose();
+      }
+      for (const held of [whole, flashLayer, composedLayer]) held.dispose();
+    },
+  );
 });
 
 describe('keys split between a shared prefix and a cache', () => {

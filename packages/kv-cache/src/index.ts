@@ -1,5 +1,7 @@
 // For those who use caches. Authors of caches find more in `row-cache.ts`.
 export { GrowingCache } from './growing-cache';
 export { type CacheClass, predictCacheBytes } from './predict-cache-bytes';
+export { QuantizedCache, type QuantizedCacheOptions } from './quantized-cache';
 export { RingCache, type RingCacheOptions } from './ring-cache';
+export type { NumberFormat } from './rows/quantized-rows';
 export { StaticCache, type StaticCacheOptions } from './static-cache';

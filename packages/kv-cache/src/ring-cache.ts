@@ -84,15 +84,10 @@ export class RingCache extends RowCache {
     return rowBytes(where, shape) * shape.batch * capacityOf(checkOptions(where, options));
   }
 
-  /** How the current backend adds tokens: rows at their places, or the whole cache anew. */
-  get writes(): 'in place' | 'by copy' {
-    return writesInPlace() ? 'in place' : 'by copy';
-  }
-
   /** How many of the last tokens `crop` can take back now, of each batch entry: all, until the first is forgotten. [B] */
   get removable(): readonly number[] {
-    const least = this.sinks + this.window - 1;
-    return this.lengths.map((length, b) => (this.forgets(b) ? length - least : length));
+    const { lengths, nextOrder, sinks, window } = this;
+    return lengths.map((length, b) => (nextOrder[b]! > length ? length - (sinks + window - 1) : length));
   }
 
   protected override get mask(): Mask {
@@ -111,12 +106,9 @@ export class RingCache extends RowCache {
     // The next token would see tokens that are gone, unless so few stay that all before them are sinks.
     const isExact = (length: number, b: number) => length <= sinks || length >= held[b]! - removable[b]!;
     if (lengths.every(isExact)) return;
-    throw new UnsupportedError(
-      `${this.name}.crop`,
-      'a window must not lack tokens',
-      ['tokens before those held are forgotten: `rollback` says how many can always be taken back'],
-      { lengths, held, removable, sinks },
-    );
+    const reasons = ['tokens that the next one would see are forgotten'];
+    const facts = { lengths, held, removable, sinks };
+    throw new UnsupportedError(`${this.name}.crop`, 'the window must stay whole', reasons, facts);
   }
 
   /**
@@ -163,15 +155,11 @@ export class RingCache extends RowCache {
   private get capacity(): number {
     return this.layout.headStride;
   }
-
-  private forgets(b: number): boolean {
-    return this.nextOrder[b]! > this.lengths[b]!;
-  }
 }
 
 function sinksAndWindow(sinks: number, window: number): Mask {
   return {
-    name: `sinksAndWindow(${sinks}, ${window})`,
+    name: 'sinksAndWindow',
     perBatch: false,
     perHead: false,
     spans: ({ query }) => [
@@ -198,9 +186,8 @@ function joinRuns(runs: readonly number[]): Int32Array {
   const joined: number[] = [];
   for (let n = 0; n < runs.length; n += 2) {
     const [first, count] = [runs[n]!, runs[n + 1]!];
-    if (count === 0) continue;
-    if (joined.length > 0 && joined.at(-2)! + joined.at(-1)! === first) joined[joined.length - 1]! += count;
-    else joined.push(first, count);
+    if (joined.at(-2)! + joined.at(-1)! === first) joined[joined.length - 1]! += count;
+    else if (count > 0) joined.push(first, count);
   }
   return Int32Array.from(joined);
 }

@@ -28,9 +28,10 @@ export function scattersFast(): boolean {
   return backendTraits().fastScatter;
 }
 
-/** Float32 rows whose numbers are still to be written: they may be anything, NaN too. */
-export function emptyRows(rows: number, size: number): tf.Tensor2D {
-  return hasWasmHeap() ? emptyOnHeap<tf.Rank.R2>([rows, size]) : tf.zeros([rows, size]);
+/** Rows whose numbers are still to be written: floats may be anything, NaN too. */
+export function emptyRows(rows: number, size: number, dtype: tf.DataType = 'float32'): tf.Tensor2D {
+  const isFloat = dtype === 'float32';
+  return isFloat && hasWasmHeap() ? emptyOnHeap<tf.Rank.R2>([rows, size]) : tf.zeros([rows, size], dtype);
 }
 
 /** All columns of a tensor. */

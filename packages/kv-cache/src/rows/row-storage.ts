@@ -140,7 +140,7 @@ export function gatherRows(
 }
 
 /**
- * The keys or the values of `gatherRows` alone, as floats.
+ * The keys or the values of `gatherRows` alone, as floats; of rows of words the words.
  *
  * @returns [layout.rows, size]
  */
@@ -164,7 +164,8 @@ function copyInto(
   sources: Parameters<typeof joinColumns>[1],
   { rows, headStride, first }: RowLayout,
 ): tf.Tensor2D {
-  const target = allColumns(emptyRows(rows, sources[0]!.size));
+  const { size, data } = sources[0]!;
+  const target = allColumns(emptyRows(rows, size, data.dtype));
   let skipped = first.map(() => 0);
   const counts = sources.map((source) => first.map((_, b) => tokensOf(source, b)));
   const tokens = counts.flat().reduce((sum, count) => sum + count, 0);
