@@ -1,12 +1,5 @@
-import {
-  type CacheShape,
-  ConfigError,
-  type KeyValuePart,
-  type Mask,
-  type Span,
-  UnsupportedError,
-} from '@polyhead/core';
-import { checkSizes, normalizeOptions } from '@polyhead/core/layer';
+import { type CacheShape, type KeyValuePart, type Mask, type Span, UnsupportedError } from '@polyhead/core';
+import { checkNumber, checkSizes, normalizeOptions } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { rowBytes } from './predict-cache-bytes';
 import { RowCache } from './row-cache';
@@ -65,13 +58,14 @@ export class RingCache extends RowCache {
    * @throws UnsupportedError where memory does not suffice
    */
   constructor(shape: CacheShape, options: RingCacheOptions) {
-    const { window, sinks, rollback } = checkOptions('RingCache', options);
-    super(shape, { window, sinks, rollback });
-    [this.window, this.sinks] = [window, sinks];
-    const tokens = capacityOf({ window, sinks, rollback });
+    const sizes = checkOptions('RingCache', options);
+    super(shape, sizes);
+    this.window = sizes.window;
+    this.sinks = sizes.sinks;
+    this.sees = sinksAndWindow(sizes);
+    const tokens = capacityOf(sizes);
     this.layout = equalLayout(this.shape, tokens);
-    this.sees = sinksAndWindow(sinks, window);
-    this.hold([allocateRows(this.name, this.shape, { tokens, window, sinks, rollback })]);
+    this.hold([allocateRows(this.name, this.shape, { tokens, ...sizes })]);
   }
 
   /**
@@ -86,8 +80,8 @@ export class RingCache extends RowCache {
 
   /** How many of the last tokens `crop` can take back now, of each batch entry: all, until the first is forgotten. [B] */
   get removable(): readonly number[] {
-    const { lengths, nextOrder, sinks, window } = this;
-    return lengths.map((length, b) => (nextOrder[b]! > length ? length - (sinks + window - 1) : length));
+    const least = this.sinks + this.window - 1;
+    return this.lengths.map((length, b) => (this.nextOrder[b]! > length ? length - least : length));
   }
 
   protected override get mask(): Mask {
@@ -96,19 +90,26 @@ export class RingCache extends RowCache {
 
   protected override retained(length: number): readonly Span[] {
     const { sinks, capacity } = this;
-    if (length <= capacity) return [[0, length]];
-    const newest: Span = [length - (capacity - sinks), length];
-    return sinks > 0 ? [[0, sinks], newest] : [newest];
+    const from = length - capacity + sinks;
+    return from > sinks
+      ? [
+          [0, sinks],
+          [from, length],
+        ]
+      : [[0, length]];
   }
 
   protected override checkCrop(lengths: readonly number[]): void {
-    const { lengths: held, removable, sinks } = this;
+    const { lengths: held, removable } = this;
     // The next token would see tokens that are gone, unless so few stay that all before them are sinks.
-    const isExact = (length: number, b: number) => length <= sinks || length >= held[b]! - removable[b]!;
-    if (lengths.every(isExact)) return;
-    const reasons = ['tokens that the next one would see are forgotten'];
-    const facts = { lengths, held, removable, sinks };
-    throw new UnsupportedError(`${this.name}.crop`, 'the window must stay whole', reasons, facts);
+    if (lengths.every((length, b) => length <= this.sinks || length >= held[b]! - removable[b]!)) return;
+    const facts = { lengths, held, removable };
+    throw new UnsupportedError(
+      `${this.name}.crop`,
+      'the window must be held',
+      ['tokens are forgotten'],
+      facts,
+    );
   }
 
   /**
@@ -116,9 +117,8 @@ export class RingCache extends RowCache {
    * what they are written over then may still be needed.
    */
   protected override append(rows: TokenRows): readonly KeyValuePart[] {
-    const { shape, capacity, lengths } = this;
-    const ring = alikeRows(shape, this.held[0]!, rows);
-    const fits = lengths.every((length, b) => length + tokensOf(rows, b) <= capacity);
+    const ring = alikeRows(this.shape, this.held[0]!, rows);
+    const fits = this.lengths.every((length, b) => length + tokensOf(rows, b) <= this.capacity);
     return fits ? [this.written(ring, rows)] : [ring, asPart(rows)];
   }
 
@@ -136,19 +136,20 @@ export class RingCache extends RowCache {
     const { shape, layout } = this;
     if (!writesInPlace() && !scattersFast()) return gatherRows(shape, [ring, rows], layout);
     const free = layout.first.map((_, b) => this.rowsBehind(ring.runs(b), b, tokensOf(rows, b)));
-    const target = { ...ring, runs: (b: number) => free[b]! };
+    const written = writeRows(shape, rows, { ...ring, runs: (b) => free[b]! });
     const runs = free.map((own, b) => joinRuns([...ring.runs(b), ...own]));
-    return { ...ring, ...writeRows(shape, rows, target), runs: (b) => runs[b]!.slice() };
+    return { ...ring, ...written, runs: (b) => runs[b]!.slice() };
   }
 
-  /** Runs of the `count` rows that follow the last: behind the end goes on where the sinks end. */
+  /** Runs, maybe empty, of the `count` rows that follow the last: behind the end goes on where the sinks end. */
   private rowsBehind(runs: Int32Array, b: number, count: number): Int32Array {
     const start = this.layout.first[b]!;
-    const [afterSinks, end] = [start + this.sinks, start + this.capacity];
+    const afterSinks = start + this.sinks;
+    const end = start + this.capacity;
     const next = runs.length > 0 ? runs.at(-2)! + runs.at(-1)! : start;
     const from = next === end ? afterSinks : next;
     const before = Math.min(count, end - from);
-    return joinRuns([from, before, afterSinks, count - before]);
+    return Int32Array.of(from, before, afterSinks, count - before);
   }
 
   /** Tokens that it has rows for, in each batch entry. */
@@ -157,9 +158,9 @@ export class RingCache extends RowCache {
   }
 }
 
-function sinksAndWindow(sinks: number, window: number): Mask {
+function sinksAndWindow({ sinks, window }: RingSizes): Mask {
   return {
-    name: 'sinksAndWindow',
+    name: 'ring',
     perBatch: false,
     perHead: false,
     spans: ({ query }) => [
@@ -185,7 +186,8 @@ function asPart({ key, value, headStride, runs }: TokenRows): KeyValuePart {
 function joinRuns(runs: readonly number[]): Int32Array {
   const joined: number[] = [];
   for (let n = 0; n < runs.length; n += 2) {
-    const [first, count] = [runs[n]!, runs[n + 1]!];
+    const first = runs[n]!;
+    const count = runs[n + 1]!;
     if (joined.at(-2)! + joined.at(-1)! === first) joined[joined.length - 1]! += count;
     else if (count > 0) joined.push(first, count);
   }
@@ -197,6 +199,6 @@ function checkOptions(where: string, options: RingCacheOptions): RingSizes {
   const given = normalizeOptions(where, 'options', options, known) as RingCacheOptions;
   const { window, sinks = 4, rollback = 1 } = given;
   checkSizes(where, { window, rollback });
-  if (!isCount(sinks)) throw new ConfigError(where, 'sinks must be a whole number of at least 0', { sinks });
+  checkNumber(where, 'sinks', sinks, [isCount, 'a whole number of at least 0']);
   return { window, sinks, rollback };
 }

@@ -19,7 +19,7 @@ export function allocateRows(
   const { batch, heads, keySize, valueSize } = shape;
   const { rows, headStride } = equalLayout(shape, tokens);
   try {
-    if (rows >= 2 ** 31) throw new RangeError('rows are counted in 32 bits');
+    if (rows >= 2 ** 31) throw new RangeError('rows beyond 32 bits');
     const [key, value] = tf.tidy(() =>
       [keySize, ...(valueSize > 0 ? [valueSize] : [])].map((size) => emptyRows(rows, size)),
     );
