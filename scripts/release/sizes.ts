@@ -19,11 +19,6 @@ const sizes: readonly (readonly [name: string, bound: number, code: string])[] =
     6,
     "import { QuantizedCache } from '@polyhead/kv-cache'; globalThis.y = QuantizedCache;",
   ],
-  [
-    'QuantizedCache',
-    6,
-    "import { QuantizedCache } from '@polyhead/kv-cache'; globalThis.y = QuantizedCache;",
-  ],
   ['RingCache', 6, "import { RingCache } from '@polyhead/kv-cache'; globalThis.y = RingCache;"],
   ['rotary', 5, "import { rotary } from '@polyhead/relative-position'; globalThis.y = rotary;"],
   ...[
