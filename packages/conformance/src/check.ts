@@ -16,7 +16,7 @@ export interface Check {
 export type KnownGaps = { readonly [check: string]: string };
 
 /**
- * Each check as a test; on graphics cards in software one in three. Known gaps are expected failures: when one starts to
+ * Each check as a test; on graphics cards in software one in five. Known gaps are expected failures: when one starts to
  * pass, the test fails until it is deleted.
  *
  * @param sharedBy how many suites share the checks there: each runs others
@@ -30,8 +30,8 @@ export function describeChecks(
   const hash = [...name].reduce((sum, letter) => (33 * sum + letter.charCodeAt(0)) % 1_000_003, 0);
   describe(name, () => {
     checkKnownGaps(checks, knownGaps);
-    for (const { name: sentence, timeout, run } of sampled(checks, 3 * sharedBy, {
-      further: 3 * (hash % sharedBy),
+    for (const { name: sentence, timeout, run } of sampled(checks, 5 * sharedBy, {
+      further: 5 * (hash % sharedBy),
     })) {
       const options = timeout === undefined ? {} : { timeout };
       const reason = knownGaps[sentence];

@@ -140,7 +140,7 @@ function describeSplits(those: typeof layers): void {
   const combinations = those.flatMap((layer) =>
     caches.flatMap((cache) => Object.entries(masks).map((mask) => ({ layer, cache, mask }))),
   );
-  it.each(sampled(combinations, 23, { onTensorFlow: 3 }))(
+  it.each(sampled(combinations, 47, { onTensorFlow: 3 }))(
     '$layer.0, $cache.0: $mask.0',
     async ({ layer, cache, mask }) => {
       const attention = layer[1]();
