@@ -8,8 +8,11 @@ import { type Entries, expectEqual, expectStored, numbersOf, positionAt } from '
 import { capacity, type Kind, kinds, nextOrderOf, type Token } from './fixtures/modelled-caches';
 import type { RowCache } from './row-cache';
 
-const isDevice = process.env.POLYHEAD_BACKEND?.startsWith('web');
-const often = isDevice ? 6 : 600; // a device is waited for at each action
+const { POLYHEAD_BACKEND: backend = 'cpu', POLYHEAD_PAGE: page } = process.env;
+const isDevice = backend.startsWith('web');
+const isSlow = backend === 'tensorflow' || page !== undefined; // for small operations, or runs in Node as well
+const onHost = isSlow ? 100 : 600;
+const often = isDevice ? 4 : onHost; // a device is waited for at each action
 const runs = process.env.POLYHEAD_LONG ? 50_000 : often;
 
 /** One cache, and what it must hold. */
