@@ -9,6 +9,8 @@ import { noise } from '../measure/noise';
 
 export interface ComparedCache {
   readonly name: string;
+  /** Compared only where it is asked for. */
+  readonly isOptional?: true;
   /** @param capacity the most tokens that it will hold, in each batch entry */
   create(shape: CacheShape, capacity: number): KeyValueCache;
   /** Of a cache that holds so many tokens in each batch entry, all that it can. */
@@ -26,6 +28,7 @@ export const caches: readonly ComparedCache[] = [
   },
   {
     name: 'ring',
+    isOptional: true,
     create: (shape, capacity) => new RingCache(shape, ringOf(capacity)),
     predictBytes: (shape, tokens) => RingCache.bytesFor(shape, ringOf(tokens)),
     writes: () => `rows written ${writesInPlace() ? 'in place' : 'by copy'}`,

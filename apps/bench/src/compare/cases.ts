@@ -94,7 +94,7 @@ function casesOf(
     shape,
     variants: wanted.filter((one) => !one.unfit(shape.config)),
     leftOut: wanted.filter((one) => one.unfit(shape.config)),
-    caches: registries.caches.filter(({ name }) => cache?.includes(name) ?? true),
+    caches: registries.caches.filter(({ name, isOptional }) => cache?.includes(name) ?? !isOptional),
     tokens: choice.tokens ?? (quick || isSlow ? [256] : [256, 1024]),
     batches: batch,
     samples: isSlow ? 3 : samples,

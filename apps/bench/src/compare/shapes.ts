@@ -35,7 +35,7 @@ export const shapes: readonly ComparisonShape[] = [
     config: configOf('LLaMA-2 7B'),
     isLarge: true,
     prefillBatches: [1],
-    samples: 5,
+    samples: 3,
     quick: { samples: 3, variant: ['multi-head', 'grouped-8'], batch: [1] },
   },
 ];

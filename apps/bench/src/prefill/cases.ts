@@ -34,5 +34,5 @@ export function prefillCases(files: ModelFiles, lengths: readonly number[]): Pre
 /** Enough for a median where a run takes milliseconds; plain JavaScript takes a second for the longest. */
 export function sampleCount(backend: BackendName, length: number): number {
   if (backend !== 'cpu') return 15;
-  return length >= 128 ? 3 : 7;
+  return length >= 512 ? 1 : 3;
 }
