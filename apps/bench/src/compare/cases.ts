@@ -51,6 +51,9 @@ interface Registries {
   readonly shapes: readonly ComparisonShape[];
 }
 
+/** What is compared where nothing is chosen. */
+type Preset = ComparisonShape['quick'];
+
 /** @throws UsageError where nothing is left to compare, or memory does not hold it */
 export function comparisonCases(choice: ComparisonChoice, circumstances: Circumstances): ComparisonCases[] {
   const { registries = { variants, caches, shapes } } = circumstances;
@@ -84,8 +87,8 @@ function casesOf(
   registries: Registries,
 ): ComparisonCases {
   const isSlow = backend === 'cpu';
-  const { samples, ...preset } = quick ? shape.quick : { samples: shape.samples };
-  const { variant, cache, batch = batchSizes }: ComparisonChoice = { ...preset, ...choice };
+  const { samples, variant: own, batch: usual = batchSizes }: Preset = quick ? shape.quick : shape;
+  const { variant = own, cache, batch = usual } = choice;
   const [baseline] = registries.variants;
   const wanted = registries.variants.filter(
     (one) => one === baseline || (variant?.includes(one.name) ?? true),

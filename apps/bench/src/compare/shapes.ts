@@ -10,6 +10,8 @@ export interface ComparisonShape {
   readonly isLarge?: true;
   /** Batches whose prefill is timed: products with 4096 × 4096 numbers take long for many tokens. */
   readonly prefillBatches: readonly number[];
+  /** Batches that are compared where none is chosen. Default: all. */
+  readonly batch?: readonly number[];
   /** Runs that are timed. */
   readonly samples: number;
   /** What `--quick` compares. */
@@ -35,6 +37,7 @@ export const shapes: readonly ComparisonShape[] = [
     config: configOf('LLaMA-2 7B'),
     isLarge: true,
     prefillBatches: [1],
+    batch: [1],
     samples: 3,
     quick: { samples: 3, variant: ['multi-head', 'grouped-8'], batch: [1] },
   },
