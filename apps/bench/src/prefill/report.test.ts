@@ -18,3 +18,16 @@ it('compares backends case by case, with percentiles where they fit', () => {
     'encoder     512     4.00      50      12.5 ×   2e-6',
   ]);
 });
+
+it('leaves out what was not timed', () => {
+  const timing = { layer: 'encoder', length: 512, samples: 15, median: 4, p10: 4, p90: 4, error: 1e-6 };
+  const timings = [
+    { ...timing, length: 32, backend: 'wasm' },
+    { ...timing, length: 32, backend: 'cpu' },
+    { ...timing, backend: 'wasm' },
+  ] as const;
+  expect(speedLines(timings, ['wasm', 'cpu'], 50).slice(2, 4)).toEqual([
+    'encoder      32     4.00    4.00       1.0 ×   1e-6',
+    'encoder     512     4.00       –           –   1e-6',
+  ]);
+});

@@ -23,13 +23,18 @@ export function speedLines(
     'error',
   ];
   const table = (showTime: (timing: Timing) => string) => {
-    const rows = casesOf(timings, backends.length).map((row) => [
-      row[0]!.layer,
-      count(row[0]!.length),
-      ...row.map(showTime),
-      ...(compares ? [`${(row.at(-1)!.median / row[0]!.median).toFixed(1)} ×`] : []),
-      Math.max(...row.map((timing) => timing.error)).toExponential(0),
-    ]);
+    const rows = casesOf(timings).map((row) => {
+      const times = backends.map((name) => row.find(({ backend }) => backend === name));
+      const [first, last] = [times[0], times.at(-1)];
+      const ratio = first && last ? `${(last.median / first.median).toFixed(1)} ×` : '–';
+      return [
+        row[0]!.layer,
+        count(row[0]!.length),
+        ...times.map((timing) => (timing ? showTime(timing) : '–')),
+        ...(compares ? [ratio] : []),
+        Math.max(...row.map(({ error }) => error)).toExponential(0),
+      ];
+    });
     return alignColumns([head, ...rows], head.map((_, column) => column).slice(1));
   };
   const full = table(
@@ -46,10 +51,14 @@ export function speedLines(
   ];
 }
 
-/** The backends of one case stand together. */
-function casesOf(timings: readonly Timing[], backends: number): Timing[][] {
-  const cases = timings.length / backends;
-  return Array.from({ length: cases }, (_, i) => timings.slice(i * backends, (i + 1) * backends));
+/** What was timed of each layer and length, in order. */
+function casesOf(timings: readonly Timing[]): readonly Timing[][] {
+  const cases = new Map<string, Timing[]>();
+  for (const timing of timings) {
+    const key = `${timing.layer}, ${timing.length}`;
+    cases.set(key, [...(cases.get(key) ?? []), timing]);
+  }
+  return [...cases.values()];
 }
 
 const milliseconds = (ms: number) => (ms < 10 ? ms.toFixed(2) : ms.toFixed(0));
