@@ -34,7 +34,10 @@ it('changes the sizes of a model, and what follows from them', () => {
   const model = chooseModel('LLaMA-2 7B', { kvHeads: 8, layers: 2 });
   expect(sizesOf(model)).toEqual([2, 4096, 32, 8, 128]);
   expect(chooseModel('BERT-base', { heads: 6 }).cache).toBeNull();
-  expect(chooseModel('DeepSeek-V2', { layers: 1 }).layers).toHaveLength(1);
+  const latent = chooseModel('DeepSeek-V2', { layers: 3 });
+  expect(latent.layers).toHaveLength(3);
+  expect(latent.cache!.bytesPerToken.float16).toBe(3 * (512 + 64) * 2);
+  expect(chooseModel('Mistral 7B', { layers: 1 }).cache!.bytesPerToken.int8).toBe(2 * 8 * 128);
 });
 
 it('makes one of flags', () => {

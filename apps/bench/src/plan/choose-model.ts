@@ -69,6 +69,18 @@ function planned(name: string, json: object): PlannedModel {
   }
 }
 
+/** Bytes of so many times as many layers. */
+function scaled(cache: NonNullable<PlannedModel['cache']>, times: number): PlannedModel['cache'] {
+  const { float32, float16, int8, int4 } = cache.bytesPerToken;
+  const bytesPerToken = {
+    float32: float32 * times,
+    float16: float16 * times,
+    int8: int8 * times,
+    int4: int4 * times,
+  };
+  return { ...cache, bytesPerToken };
+}
+
 /** Without the function that found it; the facts of an error stand on lines of their own. */
 function oneLine(message: string): string {
   const parts = message.replace(/^\w+: /, '').split('\n');
@@ -110,7 +122,10 @@ function changed(
   if (!isUniform)
     throw new UsageError(`the layers of ${model.name} differ: their sizes cannot be changed by flags`);
   const count = layers ?? model.layers.length;
-  if (!changesHeads) return { ...model, layers: Array.from({ length: count }, () => first) };
+  if (!changesHeads) {
+    const cache = model.cache && scaled(model.cache, count / model.layers.length);
+    return { ...model, layers: Array.from({ length: count }, () => first), cache };
+  }
   if (first.isLatent) {
     throw new UsageError(
       `the heads of ${model.name} come from a latent: of its sizes only --layers can be changed`,

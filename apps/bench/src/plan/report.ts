@@ -9,11 +9,11 @@ import type { PlannedModel } from './planned-model';
 
 export function planLines(plan: Plan, width: number): string[] {
   const { parameters, model } = plan;
-  const count32 = (numbers: number) => formatBytes(4 * numbers);
+  const asFloats = (numbers: number) => formatBytes(4 * numbers);
   return [
     ...describeModel(model),
     parameterLine(plan),
-    `their matrices as float32: ${count32(parameters.matrices)}; with the copies that wasm packs, ${count32(2 * parameters.matrices)}`,
+    `their matrices as float32: ${asFloats(parameters.matrices)}; with the copies that wasm packs, ${asFloats(2 * parameters.matrices)}`,
     ...noteLines(model),
     '',
     ...cacheLines(plan, width),

@@ -96,7 +96,7 @@ function attendingLayers(config: ConfigReader, all: readonly number[]): readonly
   if (counted) return counted.map((n) => n - 1).filter((layer) => all.includes(layer));
   const period = config.size('attn_layer_period');
   if (period) {
-    const [offset = 0] = [config.value('attn_layer_offset') as number | undefined];
+    const offset = config.value('attn_layer_offset') ?? 0;
     return all.filter((layer) => layer % period === offset);
   }
   const interval = config.size('full_attention_interval');
