@@ -7,25 +7,8 @@ import { MultiHeadAttention } from '@polyhead/multi-head';
 import { rotary } from '@polyhead/relative-position';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
-import { type AttentionFactoryParts, Decoder, type DecoderConfig } from '../index';
-
-const config: DecoderConfig = {
-  vocabularySize: 11,
-  embedDim: 8,
-  numLayers: 3,
-  maxLength: 16,
-  norm: { kind: 'rms' },
-  feedForward: { hiddenDim: 12, activation: 'silu', gated: true, useBias: false },
-  seed: 5,
-};
-const attention = (parts: AttentionFactoryParts): Attention =>
-  new MultiHeadAttention({ embedDim: 8, numHeads: 2, seed: 6 }, parts);
-const ids = (...rows: number[][]) => tf.tensor2d(rows, undefined, 'int32');
-const numbers = (tensor: tf.Tensor) => [...tensor.dataSync()];
-const cachesOf = (model: Decoder, batch: number, make: (shape: KeyValueCache['shape']) => KeyValueCache) => {
-  const { self, cross } = model.cacheShapes(batch);
-  return { self: self.map(make), ...(cross.length > 0 && { cross: cross.map(make) }) };
-};
+import { attention, cachesOf, config, ids, numbers } from '../fixtures/small-models';
+import { Decoder } from '../index';
 
 describe('Decoder', () => {
   it('names, freezes, copies and sets its weights', () => {
