@@ -39,7 +39,9 @@ const keys: Readonly<Record<string, string>> = {
   'attention.layer_norm_rms_epsilon': 'rms_norm_eps',
   'attention.layer_norm_epsilon': 'layer_norm_epsilon',
   'attention.sliding_window': 'sliding_window',
+  'attention.sliding_window_pattern': 'sliding_window_pattern',
   'rope.freq_base': 'rope_theta',
+  'rope.freq_base_swa': 'rope_local_base_freq',
   attn_logit_softcapping: 'attn_logit_softcapping',
   final_logit_softcapping: 'final_logit_softcapping',
 };
