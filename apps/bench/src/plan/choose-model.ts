@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { isAttentionError } from '@polyhead/core';
 import { type LayerConfig, type PlannedAttention, planModel, typicalModels } from '@polyhead/inspect';
 import { UsageError } from '../command-line/errors';
+import { printable, readJsonObject } from '../command-line/json-object';
 import { userPath } from '../command-line/user-path';
-import { printable, readJsonObject } from './json-object';
 import type { PlannedModel } from './planned-model';
 
 /** Sizes that flags give, or change. */

@@ -1,9 +1,9 @@
 // A plan as lines that a person reads.
 import type { PlannedAttention } from '@polyhead/inspect';
+import { shown } from '../command-line/json-object';
 import { formatBytes } from '../print/byte-size';
 import { count, threeDigits } from '../print/format-number';
 import { alignWithin } from '../print/table';
-import { shown } from './json-object';
 import { groupsOf, type Plan } from './plan';
 import type { PlannedModel } from './planned-model';
 

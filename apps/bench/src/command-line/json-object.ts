@@ -5,12 +5,24 @@ import { formatBytes } from '../print/byte-size';
 
 export type Json = { readonly [name: string]: unknown };
 
-/** A config has a few thousand bytes. */
-const mostBytes = 2 ** 20;
+/** What is expected of a file: more bytes are not read. */
+export interface JsonKind {
+  readonly most: number;
+  /** What it should be, and how large that is. */
+  readonly usual: string;
+  /** What to give instead of a folder. */
+  readonly insteadOfFolder: string;
+}
+
+const configJson: JsonKind = {
+  most: 2 ** 20,
+  usual: 'a config.json has a few KiB',
+  insteadOfFolder: 'the path of the config.json in it',
+};
 
 /** @throws UsageError unless the file can be read, is small, and holds an object */
-export function readJsonObject(path: string): Json {
-  const text = readSmallFile(path);
+export function readJsonObject(path: string, kind: JsonKind = configJson): Json {
+  const text = readSmallFile(path, kind);
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -21,15 +33,12 @@ export function readJsonObject(path: string): Json {
   throw new UsageError(`${path} holds no JSON object, but ${shown(json)}`);
 }
 
-function readSmallFile(path: string): string {
+function readSmallFile(path: string, { most, usual, insteadOfFolder }: JsonKind): string {
   try {
     const stats = statSync(path);
-    if (stats.isDirectory())
-      throw new UsageError(`${path} is a folder: give the path of the config.json in it`);
+    if (stats.isDirectory()) throw new UsageError(`${path} is a folder: give ${insteadOfFolder}`);
     if (!stats.isFile()) throw new UsageError(`${path} is no file`);
-    if (stats.size > mostBytes) {
-      throw new UsageError(`${path} has ${formatBytes(stats.size)}: a config.json has a few KiB`);
-    }
+    if (stats.size > most) throw new UsageError(`${path} has ${formatBytes(stats.size)}: ${usual}`);
     return readFileSync(path, 'utf8');
   } catch (error) {
     if (error instanceof UsageError) throw error;
