@@ -49,6 +49,13 @@ export type {
   RelativeTables,
   TokenPositions,
 } from './contract/position';
+export type {
+  ProductCall,
+  ProductGradients,
+  ProductKernel,
+  ProductWeights,
+  StoredWeights,
+} from './contract/products';
 export { attend } from './kernel/attend';
 export { setDefaultKernel } from './kernel/default-kernel';
 export { type ChosenKernel, type Explanation, firstSupported } from './kernel/first-supported';
@@ -72,3 +79,5 @@ export { segments } from './masks/segments';
 export { slidingWindow } from './masks/sliding-window';
 export { intersectSpans, normalizeSpans } from './masks/spans';
 export { validLengths } from './masks/valid-lengths';
+export { setDefaultProducts } from './products/default-products';
+export { tfjsProducts } from './products/tfjs-products';

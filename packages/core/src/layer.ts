@@ -15,7 +15,7 @@ export { attendHeads, type HeadsCall } from './layer/attend-heads';
 export { type AttentionSizes, attentionSizes, projectionShapes } from './layer/attention-config';
 export { AttentionLayer, type VariantDescription } from './layer/attention-layer';
 export { normalize } from './layer/normalize';
-export { project } from './layer/project';
 export { seedOf } from './layer/seed';
 export type { WeightSource, WeightStep, WeightTable } from './layer/weight-table';
 export { type WeightOptions, Weights } from './layer/weights';
+export { type ProjectOptions, project } from './products/project';

@@ -4,6 +4,7 @@ import type { AttentionKernel } from './kernel';
 import type { CacheShape, KeyValueCache } from './key-value-cache';
 import type { Mask } from './mask';
 import type { PositionMethod, TokenPositions } from './position';
+import type { ProductKernel } from './products';
 
 /** A variable and its whole name, such as "block0/attention/query/kernel". */
 export interface NamedVariable {
@@ -17,6 +18,8 @@ export interface NamedVariable {
 export interface LayerParts {
   /** What computes attention. Default: that of `setDefaultKernel`, else `composed()`. */
   readonly kernel?: AttentionKernel | undefined;
+  /** What multiplies with its weights. Default: that of `setDefaultProducts`, else `tfjsProducts()`. */
+  readonly products?: ProductKernel | undefined;
   /** How the layer learns where tokens are. Default: not at all. */
   readonly position?: PositionMethod | undefined;
   /** Stands before the names of its variables, and gives each a start of its own: "block0/attention". Default: nothing. */

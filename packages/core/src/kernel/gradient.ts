@@ -7,6 +7,19 @@ import { UnsupportedError } from '../contract/errors';
 export const secondOrder = 'it would be silently wrong: tfjs takes saved outputs for constants';
 
 /**
+ * Whether this call stands in a gradient.
+ *
+ * @throws UnsupportedError inside a gradient when tfjs has none registered, which tfjs-core alone does not do
+ */
+export function isTaped(where: string): boolean {
+  if (tf.engine().state.gradientDepth === 0) return false;
+  if (tf.getGradient('Reshape')) return true;
+  throw new UnsupportedError(where, "gradients need tfjs's own; add: import '@tensorflow/tfjs'", [
+    '@tensorflow/tfjs-core alone registers no gradients',
+  ]);
+}
+
+/**
  * `forward` of the inputs, whose gradient is `backward`. Both run untaped.
  *
  * @param constants tensors that `backward` needs beside the inputs: without a gradient, kept until it has run

@@ -1,10 +1,9 @@
 // From what a caller gives to what a kernel gets: checked, defaults filled in, mask compiled.
-import * as tf from '@tensorflow/tfjs-core';
 import { checkInputs } from '../checks/check-inputs';
 import { checkMask } from '../checks/check-mask';
 import { checkOptions } from '../checks/check-options';
 import { checkTokenPositions } from '../checks/check-positions';
-import { ShapeError, UnsupportedError } from '../contract/errors';
+import { ShapeError } from '../contract/errors';
 import type {
   AttendOptions,
   AttentionInputs,
@@ -17,6 +16,7 @@ import type { Mask, MaskPlan } from '../contract/mask';
 import type { TokenPositions } from '../contract/position';
 import { allOf } from '../masks/all-of';
 import { compileMask, type MaskGeometry } from '../masks/compile-mask';
+import { isTaped } from './gradient';
 import { materialized } from './materialized';
 import { positionsOf } from './token-positions';
 
@@ -53,19 +53,6 @@ function readable(where: string, inputs: AttentionInputs, taped: boolean): Kerne
   const { query, stored } = inputs as KernelInputs;
   if (stored === undefined || stored.parts.length > 0 || taped) return inputs as KernelInputs;
   return { query, ...materialized(where, stored) };
-}
-
-/**
- * Whether this call stands in a gradient.
- *
- * @throws UnsupportedError inside a gradient when tfjs has none registered, which tfjs-core alone does not do
- */
-function isTaped(where: string): boolean {
-  if (tf.engine().state.gradientDepth === 0) return false;
-  if (tf.getGradient('Reshape')) return true;
-  throw new UnsupportedError(where, "gradients need tfjs's own; add: import '@tensorflow/tfjs'", [
-    '@tensorflow/tfjs-core alone registers no gradients',
-  ]);
 }
 
 /** The mask of the call and that of its storage, compiled. */

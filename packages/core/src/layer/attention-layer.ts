@@ -18,12 +18,13 @@ import type {
 } from '../contract/layer';
 import type { LayerWeights, PositionMethod } from '../contract/position';
 import { defaultKernel } from '../kernel/default-kernel';
+import { checkProducts } from '../products/default-products';
+import { project } from '../products/project';
 import type { HeadsCall } from './attend-heads';
 import type { AttentionConfig, AttentionSizes, Projection } from './attention-config';
 import { mergeHeads, splitHeads } from './heads';
 import { normalize } from './normalize';
 import { gated } from './output-gate';
-import { project } from './project';
 import { seedOf } from './seed';
 import { type Initializer, type VariableShapes, Weights } from './weights';
 
@@ -65,12 +66,14 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
   ) {
     this.parts = normalizeOptions(variant, 'parts', parts ?? {}, [
       'kernel',
+      'products',
       'position',
       'initializer',
       'name',
     ]);
-    const { kernel, position, initializer, name } = this.parts;
+    const { kernel, products, position, initializer, name } = this.parts;
     if (kernel) checkKernel(variant, kernel);
+    if (products) checkProducts(variant, products);
     if (position) checkPosition(variant, position, description.sizes);
     checkParts(variant, this.parts);
     this.config = frozen(config);
@@ -195,7 +198,8 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
   }
 
   private project(name: Projection, x: tf.Tensor3D): tf.Tensor3D {
-    return project(x, this.weights.get(`${name}/kernel`), this.weights.find(`${name}/bias`));
+    const { products } = this.parts;
+    return project(x, this.weights.get(`${name}/kernel`), this.weights.find(`${name}/bias`), { products });
   }
 }
 

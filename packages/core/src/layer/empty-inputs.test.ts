@@ -1,8 +1,8 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
+import { project } from '../products/project';
 import { normalize } from './normalize';
 import { gated } from './output-gate';
-import { project } from './project';
 
 /** Fills memory that is freed at once: what is never written shows. */
 const scribble = () => tf.tidy(() => void [1, 4, 8, 16].map((n) => tf.fill([n], 7)));

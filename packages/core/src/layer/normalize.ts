@@ -1,9 +1,9 @@
 // Normalization of queries and keys before their products.
 import * as tf from '@tensorflow/tfjs-core';
 import { addBroadcast } from '../backend/add-broadcast';
+import { zeroRowsWithoutGradient } from '../backend/rows-without-gradient';
 import { ShapeError } from '../contract/errors';
 import { differentiable } from '../kernel/gradient';
-import { zeroRowsWithoutGradient } from './rows-without-gradient';
 
 /** How queries and keys are normalized, over each head or over all heads of a token. */
 export interface QueryKeyNorm {

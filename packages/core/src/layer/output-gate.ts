@@ -1,7 +1,7 @@
 // A gate on what the heads give, before the output projection.
 import * as tf from '@tensorflow/tfjs-core';
+import { zeroRowsWithoutGradient } from '../backend/rows-without-gradient';
 import { differentiable } from '../kernel/gradient';
-import { zeroRowsWithoutGradient } from './rows-without-gradient';
 
 /**
  * heads · sigmoid(gate). Rows without a gradient, which may be padding of any number, give none.

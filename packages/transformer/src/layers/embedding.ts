@@ -60,15 +60,7 @@ export class Embedding extends Layer<EmbeddingConfig> {
    */
   logits(x: tf.Tensor): tf.Tensor3D {
     checkTensor(kind, 'x', x, ['[B, S, E]']);
-    const [B, S, E] = x.shape as [number, number, number];
-    const { vocabularySize: V } = this.config;
-    if (B * S === 0) return tf.zeros([B, S, V]);
-    return tf.tidy(() => {
-      const columns = transposed(tf.reshape(x, [B * S, E])); // [E, B S]
-      const table = tf.reshape(this.weights.get('table'), [1, V, E]);
-      const scores = tf.reshape(project(table, columns), [V, B * S]);
-      return tf.reshape(transposed(scores), [B, S, V]);
-    });
+    return project(x, this.weights.get('table'), undefined, { transposed: true });
   }
 }
 
@@ -89,12 +81,6 @@ export function rowsOf(table: tf.Tensor, rows: tf.Tensor): tf.Tensor {
       n === 0 ? tf.zeros(shape) : tf.scatterND(tf.reshape(at!, [n, 1]), gradient, shape as [number, number]),
     ],
   );
-}
-
-/** [R, C] as [C, R]; with one row or column the numbers lie as they are. */
-function transposed(x: tf.Tensor): tf.Tensor {
-  const [R, C] = x.shape as [number, number];
-  return R === 1 || C === 1 || x.size === 0 ? tf.reshape(x, [C, R]) : tf.transpose(x);
 }
 
 function checkRange(ids: tf.Tensor, vocabularySize: number): void {

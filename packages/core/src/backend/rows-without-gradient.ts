@@ -1,7 +1,7 @@
 // Rows without a gradient may hold anything, NaN and Infinity too: padding. Since 0 * NaN is NaN they are replaced by
 // zeros before a product of rows and gradients.
 import * as tf from '@tensorflow/tfjs-core';
-import { allBounded } from '../backend/finite';
+import { allBounded } from './finite';
 
 /**
  * x with zeros in place of the rows whose gradient is 0 throughout; x itself where no row can do harm.
