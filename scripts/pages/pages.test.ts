@@ -146,6 +146,27 @@ describe('esbuild', () => {
     for (const [, headers] of served) expect((await open({ folder: 'esbuild', headers })).text).toBe(works);
   });
 
+  // A hub shows the range of a part to pages of other origins, other servers do not.
+  it.each([
+    ['shown', { 'Access-Control-Expose-Headers': 'Content-Range' }],
+    ['hidden', {}],
+  ])('a page reads parts of a file of another origin, their range %s', async (name, shown) => {
+    const folder = join(root, 'packages/transformer/src/fixtures/llama');
+    const hub = await serveFolder(folder, { 'Access-Control-Allow-Origin': '*', ...shown });
+    const code = `
+      import { fromUrl, readSafetensors } from '@polyhead/weights';
+      const file = await readSafetensors(await fromUrl('${hub.url}model.safetensors'));
+      document.body.textContent = (await file.read('model.norm.weight')).join(' ');`;
+    const last = readFileSync(join(folder, 'model.safetensors')).subarray(-24 * 4); // the file's last tensor
+    const numbers = Array.from({ length: 24 }, (_, n) => last.readFloatLE(4 * n));
+    await bundle(code, name);
+    try {
+      expect(await open({ folder: name })).toEqual({ text: numbers.join(' '), console: '' });
+    } finally {
+      hub.close();
+    }
+  });
+
   it('without the lines: one sees what the document says', async () => {
     await bundle(main.replace('./wasm-files.js', '@tensorflow/tfjs-backend-wasm'), 'without');
     const { text, console } = await open({ folder: 'without', said: /wasm does not start/ });

@@ -70,7 +70,7 @@ async function askedPart(address: string | URL, init: RequestInit, wanted: Wante
   const isPart = status === 206 && from === start && start <= last && (to ?? last) === last;
   if (!isPart) {
     await response.body?.cancel();
-    throw new FileError(where, refusal(status), {
+    throw new FileError(where, refusal(status, range === null), {
       address: `${address}`,
       status,
       'Content-Range': range,
@@ -94,9 +94,11 @@ async function sizeOf(address: string | URL, init: RequestInit): Promise<number>
   return Number(headers.get('Content-Length') ?? NaN);
 }
 
-function refusal(status: number): string {
+function refusal(status: number, isHidden: boolean): string {
   if (status === 200)
     return 'the server must give parts of files; this one gives the whole only: read `await (await fetch(address)).arrayBuffer()`';
+  if (status === 206 && isHidden)
+    return 'the server must show a page its Content-Range (Access-Control-Expose-Headers), or the length of the file';
   if (status === 206) return 'the server must give the part that was asked for';
   return 'the server must give the file';
 }
