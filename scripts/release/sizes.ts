@@ -16,7 +16,7 @@ const sizes: readonly (readonly [name: string, bound: number, code: string])[] =
   ['StaticCache', 6, "import { StaticCache } from '@polyhead/kv-cache'; globalThis.y = StaticCache;"],
   [
     'QuantizedCache',
-    6,
+    6.7,
     "import { QuantizedCache } from '@polyhead/kv-cache'; globalThis.y = QuantizedCache;",
   ],
   ['RingCache', 6, "import { RingCache } from '@polyhead/kv-cache'; globalThis.y = RingCache;"],

@@ -31,6 +31,6 @@ export class GrowingCache extends RowCache {
     const where = 'GrowingCache.bytesFor';
     const bytes = rowBytes(where, shape);
     const { tokens } = normalizeOptions(where, 'options', options, ['tokens']) as typeof options;
-    return bytes * checkTokens(where, tokens, shape.batch);
+    return checkTokens(where, tokens, shape.batch).reduce((sum, count) => sum + bytes * count, 0);
   }
 }

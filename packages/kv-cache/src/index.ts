@@ -3,5 +3,5 @@ export { GrowingCache } from './growing-cache';
 export { type CacheClass, predictCacheBytes } from './predict-cache-bytes';
 export { QuantizedCache, type QuantizedCacheOptions } from './quantized-cache';
 export { RingCache, type RingCacheOptions } from './ring-cache';
-export type { NumberFormat } from './rows/quantized-rows';
+export type { KeyFormat, NumberFormat } from './rows/quantized-rows';
 export { StaticCache, type StaticCacheOptions } from './static-cache';

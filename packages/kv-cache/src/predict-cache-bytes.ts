@@ -40,14 +40,18 @@ export function rowBytes(where: string, shape: CacheShape): number {
 
 /**
  * @param tokens of each batch entry, one number for all or one for each
- * @returns tokens of all batch entries together
+ * @returns tokens of each batch entry: [B]
  * @throws ConfigError, ShapeError unless they are counts
  */
-export function checkTokens(where: string, tokens: number | readonly number[], batch: number): number {
+export function checkTokens(
+  where: string,
+  tokens: number | readonly number[],
+  batch: number,
+): readonly number[] {
   const counts = Array.isArray(tokens) ? Array.from<number>(tokens) : [tokens as number];
   if (!counts.every(isCount))
     throw new ConfigError(where, 'tokens must be whole numbers of at least 0', { tokens });
-  if (!Array.isArray(tokens)) return batch * counts[0]!;
-  if (counts.length === batch) return counts.reduce((sum, count) => sum + count, 0);
+  if (!Array.isArray(tokens)) return Array<number>(batch).fill(counts[0]!);
+  if (counts.length === batch) return counts;
   throw new ShapeError(where, 'tokens must be one number, or one for each batch entry', { tokens, batch });
 }

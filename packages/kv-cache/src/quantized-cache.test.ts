@@ -160,8 +160,11 @@ describe('QuantizedCache', () => {
 
   it('refuses formats and options that are not known, and values that are columns of keys', () => {
     const make = (options: unknown) => () => new QuantizedCache(shape, options as never);
-    expect(make({ keys: 'int2' })).toThrow(/keys must be 'int8' or 'int4'/);
+    expect(make({ keys: 'int2' })).toThrow(/keys must be one of int8, int4, int4-channel/);
     expect(make({ bits: 8 })).toThrow(/unknown +\[bits\]/);
+    expect(make({ values: 'int4-channel' })).toThrow(/values must be one of int8, int4$/m);
+    expect(make({ residual: 8 })).toThrow(/residual needs keys 'int4-channel'/);
+    expect(make({ keys: 'int4-channel', residual: -1 })).toThrow(/residual must be a whole number/);
     expect(() => new QuantizedCache({ ...shape, valueSize: 0 })).toThrow(
       /values must have rows of their own/,
     );

@@ -1,30 +1,38 @@
 import { type CacheShape, ConfigError, type KeyValuePart } from '@polyhead/core';
-import { normalizeOptions } from '@polyhead/core/layer';
+import { checkNumber, normalizeOptions } from '@polyhead/core/layer';
 import { checkTokens } from './predict-cache-bytes';
 import { RowCache } from './row-cache';
-import { checkShape } from './rows/check-rows';
+import { checkShape, isCount } from './rows/check-rows';
 import {
-  disposePart,
+  appendPart,
+  blockParts,
+  exactParts,
+  type KeyFormat,
   type NumberFormat,
-  packQuantized,
-  quantizedRowBytes,
+  quantizedBytes,
   quantizeRows,
   type RowFormats,
+  tokensInBlocks,
 } from './rows/quantized-rows';
 import { selectTokens, type TokenRows, type TokenSpans } from './rows/row-storage';
 
 /** Options of a `QuantizedCache`. */
 export interface QuantizedCacheOptions {
   /** How keys are kept, which models are far more sensitive to than to values. Default: 'int8'. */
-  readonly keys?: NumberFormat | undefined;
+  readonly keys?: KeyFormat | undefined;
   /** How values are kept. Default: 'int8'. */
   readonly values?: NumberFormat | undefined;
+  /** With keys 'int4-channel': tokens whose keys are exact, the newest, and up to 31 more. Default: 32. */
+  readonly residual?: number | undefined;
 }
+
+type Formats = RowFormats & { readonly residual: number };
 
 /**
  * Holds exactly the tokens appended, as `GrowingCache` does, in a quarter of its bytes or less: numbers of 8 or 4 bits,
  * with scales. What a kernel reads is the stored row at once, in the call that appends it, too, so that it does not matter
- * how tokens are cut into calls. Backends that compute on a graphics card cannot write it.
+ * how tokens are cut into calls; keys 'int4-channel' are exact in that call, as in KIVI (Liu et al. 2024, 2402.02750).
+ * Backends that compute on a graphics card cannot write it.
  *
  * @example
  * const cache = new QuantizedCache(attention.cacheShape(1), { values: 'int4' });
@@ -36,12 +44,13 @@ export class QuantizedCache extends RowCache {
   /** What its constructor takes, by the names in JSON. */
   static readonly parameters = ['shape', 'options'] as const;
 
-  private readonly formats: RowFormats;
+  private readonly formats: Formats;
 
   /** @throws ConfigError for sizes that cannot be, values that are columns of keys, and options that are not known */
   constructor(shape: CacheShape, options: QuantizedCacheOptions | null = {}) {
     const formats = checkFormats('QuantizedCache', options ?? {});
-    super(shape, { keys: formats.key, values: formats.value });
+    const { key: keys, value: values, residual } = formats;
+    super(shape, { keys, values, ...(keys === 'int4-channel' && { residual }) });
     this.formats = formats;
     checkValues('QuantizedCache', shape);
   }
@@ -59,40 +68,58 @@ export class QuantizedCache extends RowCache {
     const { batch, heads, keySize, valueSize } = checkShape(where, shape);
     checkValues(where, shape);
     const { tokens, ...formats } = normalizeOptions(where, 'options', options, [
-      ...['keys', 'values', 'tokens'],
+      ...['keys', 'values', 'residual', 'tokens'],
     ] as (keyof typeof options)[]) as typeof options;
-    const { key, value } = checkFormats(where, formats);
-    const bytes = quantizedRowBytes(key, keySize) + quantizedRowBytes(value, valueSize);
-    return heads * bytes * checkTokens(where, tokens, batch);
+    const { key, value, residual } = checkFormats(where, formats);
+    return checkTokens(where, tokens, batch).reduce((sum, length) => {
+      const inWords = key === 'int4-channel' ? tokensInBlocks(length, residual) : length;
+      const keys = quantizedBytes(key, keySize, inWords) + (length - inWords) * keySize * 4;
+      return sum + heads * (keys + quantizedBytes(value, valueSize, length));
+    }, 0);
   }
 
   protected override append(rows: TokenRows): readonly KeyValuePart[] {
-    const added = quantizeRows(`${this.name}.stage`, rows, this.formats);
-    try {
-      return packQuantized(this.shape, [...this.held, added]);
-    } finally {
-      disposePart(added);
-    }
+    const { shape, held, formats } = this;
+    const added = quantizeRows(`${this.name}.stage`, rows, formats);
+    return formats.key === 'int4-channel' ? [...held, added] : appendPart(shape, held, added);
+  }
+
+  protected override settle(parts: readonly KeyValuePart[]): readonly KeyValuePart[] {
+    const { shape, formats } = this;
+    const { key, residual } = formats;
+    return key === 'int4-channel' ? blockParts(shape, parts, residual) : exactParts(shape, parts);
   }
 
   protected override selectRows(parts: readonly KeyValuePart[], spans: TokenSpans): readonly KeyValuePart[] {
-    return packQuantized(this.shape, selectTokens(parts, spans));
+    return this.settle(selectTokens(parts, spans));
   }
 
   protected override arrange(parts: readonly KeyValuePart[]): readonly KeyValuePart[] {
-    return packQuantized(this.shape, parts);
+    return this.settle(parts);
   }
 }
 
-function checkFormats(where: string, options: QuantizedCacheOptions): RowFormats {
-  const known = ['keys', 'values'] as (keyof QuantizedCacheOptions)[];
+function checkFormats(where: string, options: QuantizedCacheOptions): Formats {
+  const known = ['keys', 'values', 'residual'] as (keyof QuantizedCacheOptions)[];
   const given = normalizeOptions(where, 'options', options, known) as QuantizedCacheOptions;
-  const { keys = 'int8', values = 'int8' } = given;
-  for (const [name, format] of Object.entries({ keys, values })) {
-    if (format !== 'int8' && format !== 'int4')
-      throw new ConfigError(where, `${name} must be 'int8' or 'int4'`, { [name]: format });
+  const { keys = 'int8', values = 'int8', residual } = given;
+  checkFormat(where, { keys }, ['int8', 'int4', 'int4-channel']);
+  checkFormat(where, { values }, ['int8', 'int4']);
+  if (residual !== undefined && keys !== 'int4-channel')
+    throw new ConfigError(where, "residual needs keys 'int4-channel'", { keys, residual });
+  checkNumber(where, 'residual', residual ?? 0, [isCount, 'a whole number of at least 0']);
+  return { key: keys, value: values, residual: residual ?? 32 };
+}
+
+function checkFormat(
+  where: string,
+  given: Readonly<Record<string, string>>,
+  formats: readonly string[],
+): void {
+  for (const [name, format] of Object.entries(given)) {
+    if (!formats.includes(format))
+      throw new ConfigError(where, `${name} must be one of ${formats.join(', ')}`, given);
   }
-  return { key: keys, value: values };
 }
 
 function checkValues(where: string, { valueSize }: CacheShape): void {

@@ -2,13 +2,14 @@
 import { type CacheShape, type KeyValuePart, type RowMatrix, UnsupportedError } from '@polyhead/core';
 import { backendTraits } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
+import { allColumns } from './row-columns';
 import {
   gatherColumns,
   packedLayout,
   type RowLayout,
   runsIn,
+  selectTokens,
   type TokenRows,
-  tensorsOf,
   tokensOf,
 } from './row-storage';
 
@@ -19,31 +20,45 @@ import {
  */
 export type NumberFormat = 'int8' | 'int4';
 
+/**
+ * How keys are kept: as any number, or `'int4-channel'`, where a scale and a zero serve one number of 32 tokens that follow
+ * each other, and the newest tokens are exact (KIVI, Liu et al. 2024, 2402.02750): some numbers of keys are large in all
+ * tokens.
+ */
+export type KeyFormat = NumberFormat | 'int4-channel';
+
 /** How keys are kept, and how values. */
 export interface RowFormats {
-  readonly key: NumberFormat;
+  readonly key: KeyFormat;
   readonly value: NumberFormat;
 }
 
-const bitsOf = { int8: 8, int4: 4 } as const;
 const numbersPerScale = 32; // of 4-bit numbers
 
-/** Tensors of one row: words, scales and zeros. */
-function columnsOf(format: NumberFormat, size: number) {
-  const words = Math.ceil((size * bitsOf[format]) / 32);
-  return format === 'int8'
-    ? { words, scales: 1, zeros: 0 }
-    : { words, scales: Math.ceil(size / numbersPerScale), zeros: Math.ceil(size / numbersPerScale) };
+/** Bits of a number, rows that share scales, and words and scales of a row. */
+function layoutOf(format: KeyFormat, size: number) {
+  const bits = format === 'int8' ? 8 : 4;
+  const words = Math.ceil((size * bits) / 32);
+  if (format === 'int4-channel')
+    return { bits, words, rowsPerScale: numbersPerScale, columns: size } as const;
+  const columns = format === 'int8' ? 1 : Math.ceil(size / numbersPerScale);
+  return { bits, words, rowsPerScale: 1, columns } as const;
 }
 
-/** Bytes of a row of so many numbers, with its scales. */
-export function quantizedRowBytes(format: NumberFormat, size: number): number {
-  const { words, scales, zeros } = columnsOf(format, size);
-  return 4 * (words + scales + zeros);
+/** Bytes of so many rows of numbers, with their scales and zeros. */
+export function quantizedBytes(format: KeyFormat, size: number, rows: number): number {
+  const { bits, words, rowsPerScale, columns } = layoutOf(format, size);
+  return 4 * (rows * words + (rows / rowsPerScale) * columns * (bits === 8 ? 1 : 2));
+}
+
+/** How many of an entry's tokens are in whole blocks behind which `residual` tokens are left. */
+export function tokensInBlocks(length: number, residual: number): number {
+  return Math.floor(Math.max(0, length - residual) / numbersPerScale) * numbersPerScale;
 }
 
 /**
- * Float rows in tensors of their own. A row with a number that is not finite becomes NaN; of `int4`, that part of it.
+ * Float rows in tensors of their own; keys by channel are still floats. A row with a number that is not finite becomes NaN;
+ * of `int4`, that part of it; of keys by channel, its value, since a block of keys shares scales.
  *
  * @throws UnsupportedError where no number can be read without waiting
  */
@@ -52,108 +67,171 @@ export function quantizeRows(where: string, rows: TokenRows, formats: RowFormats
     const reasons = [`numbers cannot be read at once on the backend ${tf.getBackend()}`];
     throw new UnsupportedError(where, 'rows must be readable to be quantized', reasons);
   }
-  const { headStride, runs } = rows;
+  const { headStride, runs, key, value } = rows;
+  const isByChannel = formats.key === 'int4-channel';
   return {
-    key: quantized(rows.key, formats.key),
-    value: quantized(rows.value, formats.value),
+    key: isByChannel
+      ? allColumns(tf.reshape(key.data, [-1, key.size]))
+      : quantized(key, formats.key as NumberFormat),
+    value: quantized(value, formats.value, isByChannel ? key : undefined),
     headStride,
     runs,
   };
 }
 
-function quantized({ data, size }: TokenRows['key'], format: NumberFormat): RowMatrix {
+/** @param beside rows of which each that is not finite makes the one here NaN */
+function quantized(
+  { data, size }: TokenRows['key'],
+  format: KeyFormat,
+  beside?: TokenRows['key'],
+): RowMatrix {
   const numbers = data.dataSync() as Float32Array;
   const rows = numbers.length / size;
-  const { words: width, scales: columns, zeros } = columnsOf(format, size);
+  const { bits, words: width, rowsPerScale, columns } = layoutOf(format, size);
+  const isSigned = bits === 8;
   const words = new Int32Array(rows * width);
-  const [scale, zero] = [new Float32Array(rows * columns), new Float32Array(rows * zeros)];
-  const bits = bitsOf[format];
+  const scale = new Float32Array((rows / rowsPerScale) * columns);
+  const zero = new Float32Array(isSigned ? 0 : scale.length);
   const perWord = 32 / bits;
   const levels = 2 ** bits - 1;
-  for (let row = 0; row < rows; row++) {
-    for (let part = 0; part < columns; part++) {
-      // The numbers i of a part are those with floor(i · columns / size) = part.
-      const [from, to] = [part, part + 1].map((n) => Math.ceil((n * size) / columns)) as [number, number];
-      let [least, most] = [Infinity, -Infinity];
-      for (let i = from; i < to; i++) {
-        const x = numbers[row * size + i]!;
-        least = Math.min(least, x); // NaN where one is
-        most = Math.max(most, x);
-      }
-      const at = row * columns + part;
-      if (zeros > 0) zero[at] = least;
-      scale[at] = zeros > 0 ? (most - least) / levels : Math.max(-least, most) / 127;
-      const [step, start] = [scale[at]!, zeros > 0 ? zero[at]! : 0];
-      if (!(step > 0 && step < Infinity)) continue; // all are alike, or one is not finite: n = 0
-      for (let i = from; i < to; i++) {
-        const n = Math.round((numbers[row * size + i]! - start) / step);
-        const kept = zeros > 0 ? Math.min(Math.max(n, 0), levels) : Math.min(Math.max(n, -127), 127);
-        words[row * width + Math.floor(i / perWord)]! |= (kept & levels) << ((i % perWord) * bits);
-      }
-    }
+  const [lowest, highest] = isSigned ? [-127, 127] : [0, levels];
+  for (let at = 0; at < scale.length; at++) {
+    const [firstRow, part] = [Math.floor(at / columns) * rowsPerScale, at % columns];
+    // The numbers i of a part are those with floor(i · columns / size) = part.
+    const [from, to] = [part, part + 1].map((n) => Math.ceil((n * size) / columns)) as [number, number];
+    const each = (visit: (x: number, row: number, i: number) => void) => {
+      for (let row = firstRow; row < firstRow + rowsPerScale; row++)
+        for (let i = from; i < to; i++) visit(numbers[row * size + i]!, row, i);
+    };
+    let [least, most] = [Infinity, -Infinity];
+    each((x) => {
+      if (rowsPerScale > 1 && !Number.isFinite(x)) return; // other tokens go on
+      least = Math.min(least, x); // NaN where one is
+      most = Math.max(most, x);
+    });
+    if (!isSigned) zero[at] = least;
+    scale[at] = isSigned ? Math.max(-least, most) / 127 : (most - least) / levels;
+    const [step, start] = [scale[at]!, isSigned ? 0 : zero[at]!];
+    if (!(step > 0 && step < Infinity)) continue; // all are alike, or one is not finite: n = 0
+    each((x, row, i) => {
+      const n = Math.min(Math.max(Math.round((x - start) / step), lowest), highest);
+      words[row * width + Math.floor(i / perWord)]! |= (n & levels) << ((i % perWord) * bits);
+    });
   }
-  const floats = (x: Float32Array) => tf.tensor2d(x, [rows, columns]);
+  (beside?.data.dataSync() as Float32Array | undefined)?.forEach((x, n) => {
+    if (!Number.isFinite(x))
+      scale.fill(NaN, Math.floor(n / beside!.size) * columns, (Math.floor(n / beside!.size) + 1) * columns);
+  });
+  const floats = (x: Float32Array) => tf.tensor2d(x, [rows / rowsPerScale, columns]);
   return {
     data: tf.tensor2d(words, [rows, width], 'int32'),
     first: 0,
     size,
-    quantized: { bits, scale: floats(scale), ...(zeros > 0 && { zero: floats(zero) }), rowsPerScale: 1 },
+    quantized: { bits, scale: floats(scale), ...(!isSigned && { zero: floats(zero) }), rowsPerScale },
   };
 }
 
-/** All tokens of the parts in tensors that hold exactly them; no part where there is no token. */
-export function packQuantized(shape: CacheShape, parts: readonly KeyValuePart[]): readonly KeyValuePart[] {
-  const lengths = Array.from({ length: shape.batch }, (_, b) =>
-    parts.reduce((sum, part) => sum + tokensOf(part, b), 0),
+type Parts = readonly KeyValuePart[];
+
+/**
+ * New rows behind those held, which stay where they are but for the last: it is copied while it has no more tokens than
+ * what comes. So there are few parts, and each row is copied as often as the number of rows doubles.
+ */
+export function appendPart(shape: CacheShape, held: Parts, added: KeyValuePart): Parts {
+  let kept = held.length;
+  let tokens = tokensIn(shape, added);
+  while (kept > 0 && tokensIn(shape, held[kept - 1]!) <= tokens) tokens += tokensIn(shape, held[--kept]!);
+  return [...held.slice(0, kept), ...packParts(shape, [...held.slice(kept), added])];
+}
+
+/** The same tokens in tensors that hold no others. */
+export function exactParts(shape: CacheShape, parts: Parts): Parts {
+  const isExact = (part: KeyValuePart) =>
+    part.key.data.shape[0] === shape.heads * tokensIn(shape, part) && part.key.data.shape[0] > 0;
+  return parts.flatMap((part) => (isExact(part) ? [part] : packParts(shape, [part])));
+}
+
+/** The same tokens, keys in whole blocks by channel, and the last ones, at least `residual`, as floats. */
+export function blockParts(shape: CacheShape, parts: Parts, residual: number): Parts {
+  const lengths = lengthsOf(shape, parts);
+  const blocks = lengths.map((length) => tokensInBlocks(length, residual));
+  const old = selectTokens(
+    parts,
+    blocks.map((end) => [[0, end]]),
   );
+  const rest = selectTokens(
+    parts,
+    blocks.map((start, b) => [[start, lengths[b]!]]),
+  );
+  const inWords = exactParts(
+    shape,
+    old.filter(({ key }) => key.quantized),
+  );
+  const [fresh] = packParts(
+    shape,
+    old.filter(({ key }) => !key.quantized),
+  );
+  const all = fresh
+    ? appendPart(shape, inWords, { ...fresh, key: quantized(fresh.key, 'int4-channel') })
+    : inWords;
+  return [...all, ...packParts(shape, rest, true)];
+}
+
+/** All tokens in one part that holds exactly them; no part where there is no token. */
+function packParts(shape: CacheShape, parts: Parts, keysAsFloats = false): Parts {
+  const lengths = lengthsOf(shape, parts);
   if (Math.max(...lengths) === 0) return [];
   const layout = packedLayout(shape, lengths);
+  const filled = parts.filter((part) => tokensIn(shape, part) > 0);
+  const matrix = (name: 'key' | 'value') =>
+    keysAsFloats && name === 'key'
+      ? allColumns(gatherColumns(shape, filled, { layout, name }))
+      : packMatrix(shape, { parts: filled, name, layout });
   const { headStride } = layout;
-  const made: tf.Tensor[] = [];
-  try {
-    const matrix = (name: 'key' | 'value') => packMatrix(shape, { parts, name, layout, made });
-    return [{ key: matrix('key'), value: matrix('value'), headStride, runs: runsIn(layout, lengths) }];
-  } catch (error) {
-    tf.dispose(made);
-    throw error;
-  }
+  return [{ key: matrix('key'), value: matrix('value'), headStride, runs: runsIn(layout, lengths) }];
 }
 
 interface Packing {
-  readonly parts: readonly KeyValuePart[];
+  readonly parts: Parts;
   readonly name: 'key' | 'value';
   readonly layout: RowLayout;
-  /** What was allocated, to be given back where memory ends. */
-  readonly made: tf.Tensor[];
 }
 
-function packMatrix(shape: CacheShape, { parts, name, layout, made }: Packing): RowMatrix {
-  const gather = (dataOf: (matrix: RowMatrix) => tf.Tensor2D): tf.Tensor2D => {
+/** Words where all have them, else floats. */
+function packMatrix(shape: CacheShape, { parts, name, layout }: Packing): RowMatrix {
+  const like = parts[0]![name];
+  if (!parts.every((part) => part[name].quantized)) {
+    return allColumns(gatherColumns(shape, parts, { layout, name }));
+  }
+  const gather = (dataOf: (matrix: RowMatrix) => tf.Tensor2D, rowsPerScale: number): tf.Tensor2D => {
+    const per = (n: number) => n / rowsPerScale;
     const sources = parts.map(({ headStride, runs, ...matrices }): TokenRows => {
-      const data = dataOf(matrices[name]);
-      const columns = { data, first: 0, size: data.shape[1] };
-      return { key: columns, value: columns, headStride, runs };
+      const columns = allColumns(dataOf(matrices[name]));
+      return { key: columns, value: columns, headStride: per(headStride), runs: (b) => runs(b).map(per) };
     });
-    const gathered = gatherColumns(shape, sources, { layout, name });
-    made.push(gathered);
-    return gathered;
+    const { rows, headStride, first } = layout;
+    const scaled = { rows: per(rows), headStride: per(headStride), first: first.map(per) };
+    return gatherColumns(shape, sources, { layout: scaled, name });
   };
-  const [{ [name]: like }] = parts as [KeyValuePart];
-  const { bits, zero } = like.quantized!;
+  const { bits, zero, rowsPerScale } = like.quantized!;
   return {
-    data: gather(({ data }) => data),
+    data: gather(({ data }) => data, 1),
     first: 0,
     size: like.size,
     quantized: {
       bits,
-      scale: gather((matrix) => matrix.quantized!.scale),
-      ...(zero && { zero: gather((matrix) => matrix.quantized!.zero!) }),
-      rowsPerScale: 1,
+      scale: gather((matrix) => matrix.quantized!.scale, rowsPerScale),
+      ...(zero && { zero: gather((matrix) => matrix.quantized!.zero!, rowsPerScale) }),
+      rowsPerScale,
     },
   };
 }
 
-/** Gives back the tensors of a part that is needed no more. */
-export function disposePart(part: KeyValuePart): void {
-  tf.dispose([...tensorsOf([part])]);
+/** Tokens of each batch entry: [B]. */
+function lengthsOf({ batch }: CacheShape, parts: Parts): number[] {
+  return Array.from({ length: batch }, (_, b) => parts.reduce((sum, part) => sum + tokensOf(part, b), 0));
+}
+
+function tokensIn(shape: CacheShape, part: KeyValuePart): number {
+  return lengthsOf(shape, [part]).reduce((sum, length) => sum + length, 0);
 }

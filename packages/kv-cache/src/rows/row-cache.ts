@@ -82,6 +82,11 @@ export abstract class RowCache implements KeyValueCache {
     return packRows(this.shape, [...this.held, rows]);
   }
 
+  /** All rows of `parts` as they are held once they are kept. */
+  protected settle(parts: readonly KeyValuePart[]): readonly KeyValuePart[] {
+    return parts;
+  }
+
   /** The rows of those tokens of `parts` that are inside the spans. */
   protected selectRows(parts: readonly KeyValuePart[], spans: TokenSpans): readonly KeyValuePart[] {
     return packRows(this.shape, selectTokens(parts, spans));
@@ -161,7 +166,7 @@ export abstract class RowCache implements KeyValueCache {
     life.checkLayer('stage', layer);
     this.checkSpace(newTokens.lengths);
     life.change(); // rows staged earlier may be written over
-    const parts = this.append(newRows);
+    const parts = inTidy(() => this.append(newRows));
     const tokens = appendTokens(this.tokens, newTokens);
     const checks = [life.whileUnchanged('stage'), life.insideThisTidy()] as const;
     return {
@@ -218,7 +223,7 @@ export abstract class RowCache implements KeyValueCache {
     this.life.change();
     if (from.every((entry, b) => entry === b)) return;
     const moved = this.held.map((part) => ({ ...part, runs: (b: number) => part.runs(from[b]!) }));
-    this.hold(this.arrange(moved));
+    this.hold(inTidy(() => this.arrange(moved)));
     this.tokens = entriesOf(this.tokens, from);
   }
 
@@ -274,10 +279,15 @@ export abstract class RowCache implements KeyValueCache {
   private keep(parts: readonly KeyValuePart[], tokens: Tokens, spans: TokenSpans): void {
     const kept = selectFrom(tokens, spans);
     const isAll = kept.lengths.every((length, b) => length === tokens.lengths[b]);
-    this.hold(isAll ? parts : this.selectRows(parts, spans));
+    this.hold(inTidy(() => (isAll ? this.settle(parts) : this.selectRows(parts, spans))));
     const held = tensorsOf(this.held);
     for (const tensor of tensorsOf(parts)) if (!held.has(tensor) && !tensor.isDisposed) tensor.dispose();
     this.tokens = kept;
     this.life.change();
   }
+}
+
+/** Tensors made on the way are given back, and where memory ends all. */
+function inTidy(make: () => readonly KeyValuePart[]): readonly KeyValuePart[] {
+  return tf.tidy(make as unknown as () => tf.TensorContainer) as unknown as readonly KeyValuePart[];
 }
