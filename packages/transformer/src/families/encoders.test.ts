@@ -52,7 +52,7 @@ const caches: Readonly<Record<string, MakeCache>> = {
   static: (shape) => new StaticCache(shape, { capacity: 16 }),
 };
 
-describe.each(['t5', 't5-relu', 'marian', 'bart'])('%s', (name) => {
+describe.each(['t5', 't5-relu', 'marian', 'marian-two-vocabularies', 'bart'])('%s', (name) => {
   it('gives the logits of transformers, and leaves nothing else', async () => {
     const [model, expected] = [
       await loadModel<EncoderDecoder>(name),
