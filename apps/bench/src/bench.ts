@@ -1,5 +1,7 @@
 // The main job: the published model reproduced and studied, variants and caches compared, one sentence drawn, layers timed.
 import { writeFileSync } from 'node:fs';
+import { encoderReader } from './attention/encoder-reader';
+import { mapLines } from './attention/text-maps';
 import { type Backend, chooseBackend, startFrom } from './backends/backend';
 import type { BackendName } from './backends/backend-name';
 import { WrongResultError } from './command-line/errors';
@@ -18,7 +20,6 @@ import { environmentLines } from './print/environment-lines';
 import { mobyDickSentences } from './published/moby-dick';
 import { loadPublishedModel, type PublishedModel } from './published/model';
 import { type ModelFiles, readModelFiles } from './published/model-files';
-import { attentionMaps } from './reproduce/attention-maps';
 import { type ModelStudy, studyModel } from './reproduce/model-study';
 import { headline, reproductionLines } from './reproduce/report';
 import { type Reproduction, reproduceSentences, wrongParts } from './reproduce/reproduction';
@@ -139,7 +140,7 @@ function printComparison({ cases, comparison, study }: Compared, { print, termin
 }
 
 async function printMaps(model: PublishedModel, { print, terminal }: Outlet): Promise<void> {
-  print(['', ...(await attentionMaps(model, { text: 'Call me Ishmael.', layer: 2 }, terminal))]);
+  print(['', ...mapLines(await encoderReader(model).read('Call me Ishmael.', 2), 2, terminal)]);
 }
 
 async function timeLayers(

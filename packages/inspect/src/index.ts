@@ -11,5 +11,6 @@ export type { EntryOptions } from './read-entry';
 export { type Beside, blockLabels, blockMeans, type RowValues, readRows } from './row-values';
 export { type SvgMapOptions, svgHeadMaps } from './svg-head-maps';
 export { type TextMapOptions, type TextMaps, textHeadMaps } from './text-head-maps';
+export { printable } from './token-label';
 export { type TypicalModel, typicalModels } from './typical-models';
 export { type PairsCall, visiblePairs } from './visible-pairs';

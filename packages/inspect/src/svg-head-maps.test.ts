@@ -54,6 +54,18 @@ describe('svgHeadMaps', () => {
     expect(texts(svg)).toContain('😀');
   });
 
+  it('has each weight as data, in cells of either size', () => {
+    const weights = [1 / 3, Number.NaN, 0, 2e-7];
+    for (const values of [true, false]) {
+      const svg = svgHeadMaps([[weights]], { queries: ['a'], keys: tokens(4), values });
+      checkXml(svg);
+      const data = [...svg.matchAll(/data-weight="([^"]*)"/g)].map((found) => found[1]);
+      expect(data).toEqual(['0.333333', 'NaN', '0', '2e-7']);
+      expect(svg.includes('width="36"')).toBe(values);
+    }
+    expect(() => svgHeadMaps([[[1]]], { queries: ['a'], values: 1 as never })).toThrow('values must be');
+  });
+
   it('puts heads beside each other, in rows of as many as asked for', () => {
     const heads = [map(3), map(3), map(3)];
     const size = (columns?: number) => {

@@ -1,6 +1,6 @@
 // Attention maps as one SVG picture: queries down, keys across, heads side by side, one color scale for all.
 import { ConfigError } from '@polyhead/core';
-import { checkSizes, normalizeOptions } from '@polyhead/core/layer';
+import { checkFlag, checkSizes, normalizeOptions } from '@polyhead/core/layer';
 import { colorOf } from './color-scale';
 import {
   checkTokens,
@@ -20,6 +20,8 @@ export interface SvgMapOptions extends MapTokens {
   readonly title?: string;
   /** Heads beside each other. Default: 4. */
   readonly columns?: number;
+  /** Whether weights are written in their cells, which are larger then. Default: up to 32 tokens that have a weight of 0.05. */
+  readonly values?: boolean;
   /** A column of numbers beside each map for each name, on a color scale of its own: [H, Sq]. */
   readonly beside?: Beside;
 }
@@ -64,8 +66,8 @@ const barArea = 80;
 const font = 'ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace';
 
 /**
- * Maps of all heads as an SVG document that stands alone. Values are written in cells up to 32 tokens, and beyond that
- * shown where the pointer rests.
+ * Maps of all heads as an SVG document that stands alone. Weights are written in cells up to 32 tokens, and beyond that
+ * shown where the pointer rests; each cell has its weight as `data-weight`, to six digits.
  *
  * @param heads [H, Sq, Skv], weights from 0 to 1
  * @throws ShapeError, ConfigError where sizes, tokens or columns do not fit, or a head has more than 256 · 256 cells
@@ -74,13 +76,14 @@ const font = 'ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace';
  */
 export function svgHeadMaps(heads: HeadWeights, options: SvgMapOptions): string {
   const where = 'svgHeadMaps';
-  const known = ['queries', 'keys', 'title', 'columns', 'beside'] as const;
+  const known = ['queries', 'keys', 'title', 'columns', 'values', 'beside'] as const;
   const asked = normalizeOptions(where, 'options', options, known) as SvgMapOptions;
   const { title = 'Attention weights', columns = 4, beside = {} } = asked;
   const shape = headsShape(where, heads);
   checkCells(where, shape);
   checkTokens(where, asked, shape);
   checkSizes(where, { columns });
+  if (asked.values !== undefined) checkFlag(where, 'values', asked.values);
   checkBeside(where, beside, shape);
   if (typeof title !== 'string') throw new ConfigError(where, 'title must be a string', { title });
   const layout = layoutOf(heads, asked);
@@ -122,9 +125,12 @@ function checkCells(where: string, [, Sq, Skv]: readonly [number, number, number
   });
 }
 
-function layoutOf(heads: HeadWeights, { queries, keys = queries, beside = {} }: SvgMapOptions): Layout {
+function layoutOf(
+  heads: HeadWeights,
+  { queries, keys = queries, beside = {}, values }: SvgMapOptions,
+): Layout {
   const largest = largestOf(heads);
-  const showsValues = Math.max(queries.length, keys.length) <= maxValues && fitsCell(largest);
+  const showsValues = values ?? (Math.max(queries.length, keys.length) <= maxValues && fitsCell(largest));
   const cell = showsValues ? valueCell : plainCell;
   const [queryLabels, keyLabels] = [queries, keys].map((tokens) => tokens.map(shorten));
   const left = axisName + widest(queryLabels!) + 6;
@@ -201,7 +207,8 @@ function grid({ rows, largest, nameOf }: Grid, cell: number): string {
   const drawn = rows.flatMap((row, i) =>
     row.map((value, j) => {
       const { fill, text } = colorOf(largest > 0 ? value / largest : value);
-      const square = { x: j * cell, y: i * cell, width: cell, height: cell, fill };
+      const place = { x: j * cell, y: i * cell, width: cell, height: cell };
+      const square = { ...place, 'data-weight': `${Number(value.toPrecision(6))}`, fill };
       if (cell !== valueCell) {
         const hint = `${nameOf(i, j)}: ${value.toFixed(decimalsOf(largest))}`;
         return element('rect', square, element('title', {}, escapeXml(hint)));

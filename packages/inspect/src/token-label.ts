@@ -2,7 +2,10 @@
 
 /**
  * A token that can stand in a line of text or XML: control characters become their pictures (a line feed ␊), and what
- * would turn the order of its neighbours around, or is no character, becomes �.
+ * would turn the order of its neighbours around, or is no character, becomes �. Maps do this to their labels themselves.
+ *
+ * @example
+ * printable('two\nlines'); // 'two␊lines'
  */
 export function printable(token: string): string {
   return token

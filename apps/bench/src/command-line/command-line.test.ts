@@ -43,8 +43,22 @@ describe('runCommandLine', () => {
   it.each([
     [['plan', 'Mistral 7B', '--json', 'no/such/folder/file.json'], 'there is no folder'],
     [['--backend', 'nonsense'], 'Allowed choices are tensorflow, wasm, cpu'],
-    [['attention', 'a whale', '--layer', '3'], 'Allowed choices are 1, 2'],
+    [
+      ['attention', 'a whale', '--layer', '3'],
+      '--layer 3: Universal Sentence Encoder Lite has layers 1 to 2',
+    ],
+    [['attention', 'a whale', '--layer', '0'], 'Allowed are whole numbers from 1'],
     [['attention', 'a whale', '--quick'], '--layer <number>'],
+    [
+      ['attention', 'a whale', '--from', 'sea'],
+      '--from: “sea” is no word of the text, whose words are: a whale',
+    ],
+    [['attention', 'a whale', '--beside', ''], 'the text is empty'],
+    [['attention', 'a whale', '--model', 'gpt-9'], 'there is no model gpt-9'],
+    [['attention', 'a whale', '--svg', 'no/such/folder/file.svg'], '--svg: there is no folder'],
+    [['attention', 'a whale', '--html', '.'], '--html: '],
+    [['attention', 'a whale', '--html', '/proc/version/a.html'], '/proc/version/a.html cannot be written: '],
+    [['attention', 'a whale', '--html', ''], '--html: the path is empty'],
     [['--quick', 'attention', 'a whale'], '--quick goes after attention'],
     [['--quick', 'plan', 'bert-base'], '--quick goes after plan'],
     [['--json', 'gates.json', 'gates'], '--json goes after gates'],

@@ -1,6 +1,7 @@
 // The command line: `bench`, `bench attention TEXT`, `bench plan MODEL`, `bench model NAME`, `bench backends` and `bench gates`.
 import { availableParallelism } from 'node:os';
 import { Command, CommanderError, Option } from 'commander';
+import { attentionCommand } from '../attention/command';
 import { type BackendName, backendNames } from '../backends/backend-name';
 import { caches } from '../compare/caches';
 import { batchSizes, type ComparisonChoice, tokenRange } from '../compare/cases';
@@ -51,11 +52,6 @@ interface BackendsFlags {
   readonly json?: string;
 }
 
-interface AttentionFlags {
-  readonly backend?: BackendName;
-  readonly layer: string;
-}
-
 // The jobs are imported when they run.
 function createProgram(outlet: Outlet): Command {
   const program: Command = new Command('bench')
@@ -73,7 +69,7 @@ function createProgram(outlet: Outlet): Command {
     .hook('preSubcommand', (_, subcommand) => refuseMisplaced(program, subcommand))
     .action(async (flags: BenchFlags) => runJob(flags, outlet));
   addChoices(program);
-  addAttention(program, outlet);
+  program.addCommand(attentionCommand(outlet).copyInheritedSettings(program));
   program.addCommand(planCommand(outlet).copyInheritedSettings(program));
   program.addCommand(modelCommand(outlet, writablePath).copyInheritedSettings(program));
   addBackends(program, outlet);
@@ -113,19 +109,6 @@ function addChoices(program: Command): void {
   choice('--batch <numbers>', batchSizes.join(', '), oneOf(batchSizes));
   program.optionsGroup('Compare position methods with none, and nothing else:');
   choice('--position <names>', among(methods).join(', '), oneOf(among(methods)));
-}
-
-function addAttention(program: Command, outlet: Outlet): void {
-  program
-    .command('attention')
-    .description('draw what the four heads of a layer see in any sentence')
-    .argument('<text>', 'up to 128 tokens of English, about 90 words')
-    .addOption(new Option('--layer <number>', 'which of the two layers').choices(['1', '2']).default('2'))
-    .addOption(backendOption())
-    .action(async (text: string, { layer, ...rest }: AttentionFlags) => {
-      const { drawAttention } = await import('../reproduce/attention-maps');
-      await drawAttention({ text, layer: Number(layer), ...rest }, outlet);
-    });
 }
 
 function addBackends(program: Command, outlet: Outlet): void {

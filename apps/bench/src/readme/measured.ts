@@ -1,4 +1,5 @@
 // What the README shows: measured once, kept in a file, and written from there.
+import { pieceOf } from '../attention/encoder-reader';
 import { chooseBackend } from '../backends/backend';
 import type { Outlet } from '../command-line/outlet';
 import { comparisonCases } from '../compare/cases';
@@ -7,7 +8,6 @@ import { type Brought, whatItBrings } from '../compare/what-it-brings';
 import { type Environment, readEnvironment } from '../measure/environment';
 import { loadPublishedModel } from '../published/model';
 import { readModelFiles } from '../published/model-files';
-import { labelOf } from '../reproduce/attention-maps';
 import { reproduceBatch } from '../reproduce/reproduction';
 
 export interface Measured {
@@ -60,7 +60,7 @@ export async function takePicture(): Promise<Picture> {
     const [heads] = (await reproduced[layer - 1]!.weights.array()) as number[][][][];
     for (const { weights } of reproduced) weights.dispose();
     const weights = heads![head - 1]!.map((row) => row.map((weight) => Number(weight.toFixed(4))));
-    return { sentence, layer, head, tokens: tokens.map(labelOf), weights };
+    return { sentence, layer, head, tokens: tokens.map((token) => pieceOf(token).text), weights };
   } finally {
     model.dispose();
   }

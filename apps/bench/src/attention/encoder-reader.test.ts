@@ -1,19 +1,19 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { UsageError } from '../command-line/errors';
-import { loadPublishedModel, type PublishedModel } from '../published/model';
-import { readModelFiles } from '../published/model-files';
-import { attentionMaps } from './attention-maps';
+import { loadEncoderReader } from './encoder-reader';
+import type { Reader } from './reader';
+import { fromLines, mapLines } from './text-maps';
 
 const terminal = { width: 132, color: false };
 
-describe('attentionMaps', () => {
-  let model: PublishedModel;
+describe('the encoder as a reader', () => {
+  let reader: Reader;
   beforeAll(async () => {
-    model = await loadPublishedModel(readModelFiles());
+    reader = await loadEncoderReader();
   });
-  afterAll(() => model.dispose());
-  const draw = async (text: string) => (await attentionMaps(model, { text, layer: 2 }, terminal)).join('\n');
+  afterAll(() => reader.dispose());
+  const draw = async (text: string) => mapLines(await reader.read(text, 2), 2, terminal).join('\n');
 
   it('draws rows that sum to 1, a map a head', async () => {
     const before = tf.memory().numTensors;
@@ -24,6 +24,20 @@ describe('attentionMaps', () => {
     const values = row.match(/\.\d\d/g)!.map(Number);
     expect(values).toHaveLength(4 * 7);
     expect(values.reduce((sum, value) => sum + value, 0)).toBeCloseTo(4, 0.7);
+  });
+
+  it('names the strongest words of a word, by head, and words of the text where it has no such', async () => {
+    const read = await reader.read('The bank by the river.', 2);
+    const lines = fromLines(read, 'RIVER', 80);
+    expect(lines[1]).toBe('From “river”, the words it looks at, with their share');
+    expect(lines.filter((line) => line.startsWith('head '))).toHaveLength(4);
+    expect(fromLines(read, 'the', 80).filter((line) => line.startsWith('From'))).toEqual([
+      'From “The”, the 1. of 2, the words it looks at, with their share',
+      'From “the”, the 2. of 2, the words it looks at, with their share',
+    ]);
+    expect(() => fromLines(read, 'sea\u001b', 80)).toThrow(
+      '--from: “sea␛” is no word of the text, whose words are: The bank by the river .',
+    );
   });
 
   it('joins lines and says what it left out', async () => {
