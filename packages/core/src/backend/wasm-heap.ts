@@ -15,6 +15,7 @@ interface WasmBackend {
   readonly wasm: WasmModule;
   readonly dataIdMap: { get(id: object): { readonly memoryOffset: number } };
   makeOutput(shape: number[], dtype: tf.DataType): tf.TensorInfo;
+  incRef(id: object): void;
 }
 
 /** True where tensors of the current backend lie on a heap we can read and write. */
@@ -78,6 +79,17 @@ export function viewsOnHeap(one: tf.Tensor, other: tf.Tensor): readonly [Float32
 export function emptyOnHeap<R extends tf.Rank>(shape: tf.ShapeMap[R]): tf.Tensor<R> {
   const info = currentBackend().makeOutput([...shape], 'float32');
   return tf.engine().makeTensorFromTensorInfo(info) as tf.Tensor<R>;
+}
+
+/**
+ * The same numbers under another shape of as many. Where tensors lie on the heap and nothing is taped that is another name
+ * for them, and no operation.
+ */
+export function reshaped<R extends tf.Rank>(x: tf.Tensor, shape: tf.ShapeMap[R]): tf.Tensor<R> {
+  if (tf.engine().state.gradientDepth > 0 || !hasWasmHeap()) return tf.reshape<R>(x, shape);
+  const { dataId, dtype } = x;
+  currentBackend().incRef(dataId);
+  return tf.engine().makeTensorFromTensorInfo({ dataId, shape: [...shape], dtype }) as tf.Tensor<R>;
 }
 
 const guarded = new WeakSet<WasmModule>();

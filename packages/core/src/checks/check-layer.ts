@@ -5,7 +5,7 @@ import type { LayerCall, LayerInputs, LayerReturn } from '../contract/layer';
 import { checkFlag, checkNumber } from './check-config';
 import { checkKernel, checkReturns } from './check-options';
 import { checkTensor } from './check-tensor';
-import { normalizeOptions } from './normalize-options';
+import { normalizeOptions, optionsOfCall } from './normalize-options';
 
 /** Widths of a layer's inputs. */
 export interface InputWidths {
@@ -38,11 +38,10 @@ export function checkLayerInputs(
 ): CheckedInputs {
   if ((inputs as unknown) instanceof tf.Tensor)
     throw new ShapeError(where, 'inputs are tensors by name: give { query: tensor }', { inputs });
-  const known = normalizeOptions(where, 'inputs', inputs, ['query', 'key', 'value', 'cross']);
-  const { key, value, cross } = known;
-  const query = known.query!;
+  const known = optionsOfCall(where, 'inputs', inputs, inputNames) as LayerInputs;
+  const { query, key, value, cross } = known;
   checkFlag(where, 'inputs.cross', cross);
-  checkWidth(where, 'query', { ...known, query }, ['[B, Sq, E]', widths.embedDim]);
+  checkWidth(where, 'query', known, ['[B, Sq, E]', widths.embedDim]);
   if (value && !key) throw new ShapeError(where, 'a value needs a key beside it', { query, value });
   if (cache?.sealed && !key) return { query: query as tf.Tensor3D, cross: cross ?? true };
   if (cross && !key) throw new ConfigError(where, 'cross: true needs a key, or a sealed cache', { cross });
@@ -58,8 +57,11 @@ export function checkLayerInputs(
   const isCross = cross ?? key !== undefined;
   if (!isCross && filled.key.shape[1] !== query.shape[1])
     throw new ShapeError(where, "keys with cross: false are the queries' own tokens, as many", filled);
-  return { ...(filled as { query: tf.Tensor3D; key: tf.Tensor3D; value: tf.Tensor3D }), cross: isCross };
+  const [k, v] = [filled.key as tf.Tensor3D, filled.value as tf.Tensor3D];
+  return { query: query as tf.Tensor3D, key: k, value: v, cross: isCross };
 }
+
+const inputNames: readonly (keyof LayerInputs)[] = ['query', 'key', 'value', 'cross'];
 
 const callOptions: readonly (keyof LayerCall)[] = [
   'mask',
@@ -82,7 +84,7 @@ export function checkLayerCall<Returns extends LayerReturn>(
   where: string,
   call: LayerCall<Returns>,
 ): LayerCall<Returns> {
-  const known = normalizeOptions(where, 'call', call, callOptions) as LayerCall<Returns>;
+  const known = optionsOfCall(where, 'call', call, callOptions) as LayerCall<Returns>;
   const { kernel, cache, training, returns, positions, lengths } = known;
   if (kernel !== undefined) checkKernel(where, kernel);
   if (cache !== undefined && typeof cache.stage !== 'function') {
@@ -92,12 +94,15 @@ export function checkLayerCall<Returns extends LayerReturn>(
     const { seed } = normalizeOptions(where, 'training', training, ['seed']);
     checkNumber(where, 'training.seed', seed!, [Number.isInteger, 'a whole number']);
   }
-  for (const [name, list] of Object.entries({ positions, lengths })) {
-    if (list !== undefined && !Array.isArray(list))
-      throw new ConfigError(where, `${name} must be a list`, { [name]: list });
-  }
+  checkList(where, 'positions', positions);
+  checkList(where, 'lengths', lengths);
   if (returns !== undefined) checkReturns(where, returns, ['weights', 'logSumExp', 'headOutputs']);
   return known;
+}
+
+function checkList(where: string, name: string, list: unknown): void {
+  if (list === undefined || Array.isArray(list)) return;
+  throw new ConfigError(where, `${name} must be a list`, { [name]: list });
 }
 
 function checkWidth(
@@ -107,7 +112,7 @@ function checkWidth(
   [shape, width]: readonly [string, number],
 ): void {
   const tensor = inputs[name];
-  checkTensor(where, name, tensor, [shape, { ...inputs }]);
+  checkTensor(where, name, tensor, [shape, () => ({ ...inputs })]);
   if (tensor.shape[2] === width) return;
   throw new ShapeError(where, `${name} must be ${width} wide: ${shape}`, { ...inputs });
 }

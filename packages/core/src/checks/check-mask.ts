@@ -4,6 +4,14 @@ import { ConfigError, ShapeError } from '../contract/errors';
 import type { Mask, MaskCall, MaskRow, Span } from '../contract/mask';
 import { clipSpans, normalizeSpans } from '../masks/spans';
 
+const isFunction = (x: unknown) => x === undefined || x === null || typeof x === 'function';
+const isList = (x: unknown) => x === undefined || x === null || Array.isArray(x);
+
+function isMask({ name, perBatch, perHead, check, start, dense }: Mask): boolean {
+  const isNamed = typeof name === 'string' && typeof perBatch === 'boolean' && typeof perHead === 'boolean';
+  return isNamed && isFunction(check) && isFunction(start) && isList(dense);
+}
+
 /**
  * @param name of the argument
  * @throws ShapeError for a tensor, ConfigError for anything else that is no mask
@@ -17,14 +25,14 @@ export function checkMask(where: string, mask: Mask, name = 'mask'): void {
   if (typeof mask !== 'object' || mask === null || typeof mask.spans !== 'function') {
     throw new ConfigError(where, `${name} must be a Mask, such as causal()`, { [name]: mask });
   }
-  const isFunction = (x: unknown) => x === undefined || x === null || typeof x === 'function';
+  if (isMask(mask)) return;
   const rules: readonly (readonly [holds: boolean, member: keyof Mask, rule: string])[] = [
     [typeof mask.name === 'string', 'name', 'a string'],
     [typeof mask.perBatch === 'boolean', 'perBatch', 'true or false'],
     [typeof mask.perHead === 'boolean', 'perHead', 'true or false'],
     [isFunction(mask.check), 'check', 'a function'],
     [isFunction(mask.start), 'start', 'a function'],
-    [(mask.dense ?? undefined) === undefined || Array.isArray(mask.dense), 'dense', 'a list of tensors'],
+    [isList(mask.dense), 'dense', 'a list of tensors'],
   ];
   for (const [holds, member, rule] of rules) {
     if (holds) continue;

@@ -6,7 +6,7 @@ import { checkNumber, checkRate, checkSoftcap } from './check-config';
 import { checkPositions } from './check-positions';
 import { checkRelative } from './check-relative';
 import { checkTensor, checkTensors } from './check-tensor';
-import { normalizeOptions } from './normalize-options';
+import { normalizeOptions, optionsOfCall } from './normalize-options';
 
 const optionNames: readonly (keyof AttendOptions)[] = [
   'scale',
@@ -28,7 +28,7 @@ const optionNames: readonly (keyof AttendOptions)[] = [
  * @throws ShapeError or ConfigError, naming the option
  */
 export function checkOptions(where: string, options: AttendOptions, sizes: CallSizes): AttendOptions {
-  const known = normalizeOptions(where, 'options', options, optionNames) as AttendOptions;
+  const known = optionsOfCall(where, 'options', options, optionNames) as AttendOptions;
   const { scale, softcap, bias, sinkLogits, relative, positions, queryStart, tensors } = known;
   const { B, Hq, Sq, Skv } = sizes;
   if (scale !== undefined) checkScale(where, scale);

@@ -2,27 +2,38 @@ import * as tf from '@tensorflow/tfjs-core';
 import { ShapeError } from '../contract/errors';
 import type { NamedTensors } from '../contract/kernel';
 
+type Facts = Readonly<Record<string, unknown>>;
+
 /**
  * Judges a tensor by its rank and type.
  *
  * @param expected letters of each axis, as `[B, Hq, Sq, D]`, as many as its rank must be; what the message shows in addition
- *   to the tensor; and its type, by default float32
+ *   to the tensor, or what makes that, asked only then; and its type, by default float32
  * @throws ShapeError unless it is a living tensor of that rank and type
  */
 export function checkTensor(
   where: string,
   name: string,
   tensor: unknown,
-  [shape, facts = {}, dtype = 'float32']: readonly [string, Readonly<Record<string, unknown>>?, tf.DataType?],
+  [shape, facts, dtype = 'float32']: readonly [string, (Facts | (() => Facts))?, tf.DataType?],
 ): asserts tensor is tf.Tensor {
-  const rank = shape.split(',').length;
+  const rank = rankOf(shape);
   const isFine = tensor instanceof tf.Tensor && !tensor.isDisposed && tensor.rank === rank;
   if (isFine && tensor.dtype === dtype) return;
-  const came = { ...facts, [name]: tensor };
+  const came = { ...(typeof facts === 'function' ? facts() : facts), [name]: tensor };
   if (!(tensor instanceof tf.Tensor)) throw new ShapeError(where, `${name} must be a tensor ${shape}`, came);
   if (tensor.isDisposed) throw new ShapeError(where, `${name} must not be disposed`, came);
   if (tensor.rank !== rank) throw new ShapeError(where, `${name} must have rank ${rank}: ${shape}`, came);
   throw new ShapeError(where, `${name} must be ${dtype}`, came);
+}
+
+const ranks = new Map<string, number>();
+
+/** How many axes the letters name, counted once: a token's calls ask a dozen times. */
+function rankOf(shape: string): number {
+  const known = ranks.get(shape) ?? shape.split(',').length;
+  if (!ranks.has(shape)) ranks.set(shape, known);
+  return known;
 }
 
 /** @throws ShapeError unless they are living float32 tensors by name, of any rank */

@@ -2,7 +2,7 @@ import { ConfigError } from '../contract/errors';
 import { checkKnownOptions } from './check-config';
 
 /**
- * The options that were really given: null and undefined stand for absent ones.
+ * A copy of the options that were really given: null and undefined stand for absent ones.
  *
  * @throws ConfigError for what is no object, and for options that are not known: none is ever ignored
  */
@@ -12,10 +12,39 @@ export function normalizeOptions<T extends object>(
   options: T | null | undefined,
   known: readonly (keyof T & string)[],
 ): Partial<T> {
+  const given = checkedObject(where, name, options, known);
+  checkKnownOptions(where, name, given, known);
+  return Object.fromEntries(
+    Object.entries(given).filter(([, value]) => value !== undefined && value !== null),
+  ) as Partial<T>;
+}
+
+/**
+ * As `normalizeOptions`, for what is read at once and not kept: nearly always the object itself, in which undefined may
+ * stand. A token's call passes four of them.
+ *
+ * @throws as `normalizeOptions` does
+ */
+export function optionsOfCall<T extends object>(
+  where: string,
+  name: string,
+  options: T | null | undefined,
+  known: readonly (keyof T & string)[],
+): Partial<T> {
+  const given = checkedObject(where, name, options, known);
+  for (const option in given) {
+    if (given[option] === null || !known.includes(option)) return normalizeOptions(where, name, given, known);
+  }
+  return given;
+}
+
+function checkedObject<T extends object>(
+  where: string,
+  name: string,
+  options: T | null | undefined,
+  known: readonly string[],
+): T {
   const isObject = typeof options === 'object' && options !== null && !Array.isArray(options);
   if (!isObject) throw new ConfigError(where, `${name} must be an object`, { [name]: options, known });
-  checkKnownOptions(where, name, options, known);
-  return Object.fromEntries(
-    Object.entries(options).filter(([, value]) => value !== undefined && value !== null),
-  ) as Partial<T>;
+  return options;
 }

@@ -100,9 +100,9 @@ export interface KernelCall extends ScoreOptions {
   /** Their sizes. */
   readonly sizes: CallSizes;
   /** Broadcasts to [B, Hq, Sq, Skv]. */
-  readonly bias?: tf.Tensor4D;
+  readonly bias?: tf.Tensor4D | undefined;
   /** [Hq] */
-  readonly sinkLogits?: tf.Tensor1D;
+  readonly sinkLogits?: tf.Tensor1D | undefined;
   /** What products of queries and keys are multiplied by. */
   readonly scale: number;
   /** The mask, compiled for this call. */

@@ -1,6 +1,7 @@
 // The tensors of a call that have gradients, by name. Stored keys and values have none.
 import type * as tf from '@tensorflow/tfjs-core';
 import type { KernelCall, NamedTensors } from '../contract/kernel';
+import type { RelativeTables } from '../contract/position';
 
 /** The tensors of a call by name; those that it does not have are absent. */
 export interface CallTensors {
@@ -28,28 +29,31 @@ export interface CallTensors {
   readonly [earlier: `state/${string}`]: tf.Tensor;
 }
 
+type Named = { -readonly [name in keyof CallTensors]: CallTensors[name] };
+
 /** By name; those the call does not have are left out. */
 export function callTensors({ inputs, bias, sinkLogits, relative, tensors }: KernelCall): CallTensors {
-  const { key, value, state } = inputs.stored ? {} : inputs;
-  const all = {
-    query: inputs.query,
-    key,
-    value,
-    bias,
-    sinkLogits,
-    biasTable: relative?.bias?.table,
-    keyTable: relative?.keys?.table,
-    keyTableQuery: relative?.keys?.query,
-    queryTable: relative?.queries?.table,
-    valueTable: relative?.values?.table,
-    ...prefixed('tensors', tensors),
-    ...prefixed('state', state),
-  };
-  return Object.fromEntries(
-    Object.entries(all).filter(([, tensor]) => tensor !== undefined),
-  ) as unknown as CallTensors;
+  const named: Named = { query: inputs.query };
+  if (!inputs.stored) {
+    named.key = inputs.key;
+    named.value = inputs.value;
+    addAs('state', inputs.state, named);
+  }
+  if (bias) named.bias = bias;
+  if (sinkLogits) named.sinkLogits = sinkLogits;
+  if (relative) addTables(relative, named);
+  addAs('tensors', tensors, named);
+  return named;
 }
 
-function prefixed(prefix: string, tensors: NamedTensors = {}): NamedTensors {
-  return Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [`${prefix}/${name}`, tensor]));
+function addTables({ bias, keys, queries, values }: RelativeTables, named: Named): void {
+  if (bias) named.biasTable = bias.table;
+  if (keys) named.keyTable = keys.table;
+  if (keys?.query) named.keyTableQuery = keys.query;
+  if (queries) named.queryTable = queries.table;
+  if (values) named.valueTable = values.table;
+}
+
+function addAs(prefix: 'tensors' | 'state', tensors: NamedTensors = {}, named: Named): void {
+  for (const [name, tensor] of Object.entries(tensors)) named[`${prefix}/${name}`] = tensor;
 }

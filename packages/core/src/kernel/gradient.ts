@@ -34,7 +34,9 @@ export function differentiable<T extends tf.Tensor>(
   forward: (inputs: tf.Tensor[]) => T,
   backward: (gradient: T, inputs: tf.Tensor[], constants: tf.Tensor[]) => tf.Tensor[],
 ): T {
-  if (tf.engine().state.gradientDepth > 1) {
+  const { gradientDepth } = tf.engine().state;
+  if (gradientDepth === 0) return tf.tidy(() => forward([...inputs]));
+  if (gradientDepth > 1) {
     throw new UnsupportedError('gradient', 'a gradient of a gradient is not supported', [secondOrder]);
   }
   const taped = tf.customGrad((...args) => {

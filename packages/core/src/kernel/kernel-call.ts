@@ -28,22 +28,31 @@ import { positionsOf } from './token-positions';
 export function kernelCall(where: string, inputs: AttentionInputs, options: AttendOptions): KernelCall {
   const sizes = checkInputs(where, inputs);
   const known = checkOptions(where, options ?? {}, sizes);
-  const { scale = 1 / Math.sqrt(sizes.D), mask: _, positions, queryStart, ...scoreOptions } = known;
+  const { scale = 1 / Math.sqrt(sizes.D), softcap, positions, queryStart } = known;
+  const { bias, relative, sinkLogits, dropout, tensors, returns } = known as ScoreTensors;
   const taped = isTaped(where);
   const geometry = geometryOf(inputs, sizes, queryStart);
   const order = { query: { start: geometry.queryStart }, key: geometry.keyOrder };
   return {
-    ...(scoreOptions as Pick<KernelCall, keyof ScoreOptions>), // whose ranks were checked
+    bias,
+    relative,
+    sinkLogits,
+    dropout,
+    tensors,
+    returns,
     inputs: readable(where, inputs, taped),
     sizes,
     scale: Math.fround(scale), // the same number in every kernel
-    ...(known.softcap && { softcap: Math.max(known.softcap, smallestNormal) }),
+    softcap: softcap ? Math.max(softcap, smallestNormal) : undefined,
     plan: planOfCall(where, known, inputs, geometry),
     positions: positions ?? { query: order.query, key: inputs.stored?.positions ?? order.key },
     order,
     isTaped: taped,
   };
 }
+
+/** Options as kernels have them: ranks were checked. */
+type ScoreTensors = Pick<KernelCall, keyof ScoreOptions>;
 
 /** Some backends take smaller numbers for 0. */
 const smallestNormal = 2 ** -126;
@@ -93,7 +102,8 @@ function geometryOf(
     checkRising(keyOrder, lengths, Skv);
   }
   const start = queryStart ?? lastKeys(keyOrder, lengths, Skv).map((last) => last + 1 - Sq);
-  return { batch: B, heads: Hq, queries: Sq, keys: Skv, queryStart: [start].flat(), keyOrder, lengths };
+  const starts = typeof start === 'number' ? [start] : start.slice();
+  return { batch: B, heads: Hq, queries: Sq, keys: Skv, queryStart: starts, keyOrder, lengths };
 }
 
 /** Token order of the last key of each batch entry; one below the first where there is none. */
@@ -104,11 +114,9 @@ function lastKeys(order: TokenPositions, lengths: readonly number[], Skv: number
       length(b) > 0 ? positionsOf(order, b, [length(b) - 1, length(b)], Skv)[0]! : -1,
     );
   }
-  const entries = Math.max(order.start.length, lengths.length);
-  return Array.from(
-    { length: entries },
-    (_, b) => order.start[order.start.length === 1 ? 0 : b]! + length(b) - 1,
-  );
+  const { start } = order;
+  const longer = start.length > lengths.length ? start : lengths;
+  return longer.map((_, b) => start[start.length === 1 ? 0 : b]! + length(b) - 1);
 }
 
 function checkRising(order: TokenPositions, lengths: readonly number[], Skv: number): void {

@@ -10,27 +10,30 @@ import { secondOrder } from './gradient';
  * @throws ConfigError where `unsupported` answers with anything but a list of strings
  */
 export function refusals(kernel: AttentionKernel, call: KernelCall): readonly string[] {
-  return [...reasonsOfContract(kernel, call), ...ownReasons(kernel, call)];
+  const ofContract = reasonsOfContract(kernel, call);
+  const own = ownReasons(kernel, call);
+  return ofContract.length === 0 ? own : [...ofContract, ...own];
 }
 
 function reasonsOfContract(
-  kernel: AttentionKernel,
+  { takes, takesState = false }: AttentionKernel,
   { inputs, tensors, isTaped, returns }: KernelCall,
 ): string[] {
-  const { takes = [], takesState = false } = kernel;
-  const ignored = Object.keys(tensors ?? {}).filter((name) => !takes.includes(name));
-  const rules: readonly (readonly [refuses: boolean, reason: string])[] = [
-    [tf.engine().state.gradientDepth > 1, `a gradient of a gradient is not supported: ${secondOrder}`],
-    [
-      isTaped && inputs.stored !== undefined,
+  const reasons: string[] = [];
+  const returnsState = returns?.includes('state') === true;
+  if (tf.engine().state.gradientDepth > 1)
+    reasons.push(`a gradient of a gradient is not supported: ${secondOrder}`);
+  if (isTaped && inputs.stored !== undefined)
+    reasons.push(
       'stored keys and values have no gradient: rows written in place would make it silently zero',
-    ],
-    [isTaped && returns?.includes('state') === true, 'a state that is returned has no gradient'],
-    [inputs.state !== undefined && !takesState, 'it takes keys and values, and no state of earlier tokens'],
-    [returns?.includes('state') === true && !takesState, 'it has no state to return'],
-    [ignored.length > 0, `it has no use for the tensors ${ignored.join(', ')}`],
-  ];
-  return rules.filter(([refuses]) => refuses).map(([, reason]) => reason);
+    );
+  if (isTaped && returnsState) reasons.push('a state that is returned has no gradient');
+  if (inputs.state !== undefined && !takesState)
+    reasons.push('it takes keys and values, and no state of earlier tokens');
+  if (returnsState && !takesState) reasons.push('it has no state to return');
+  const ignored = tensors ? Object.keys(tensors).filter((name) => !takes?.includes(name)) : [];
+  if (ignored.length > 0) reasons.push(`it has no use for the tensors ${ignored.join(', ')}`);
+  return reasons;
 }
 
 function ownReasons(kernel: AttentionKernel, call: KernelCall): readonly string[] {

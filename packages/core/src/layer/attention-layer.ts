@@ -147,7 +147,13 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
   /** The inputs of a call, with what is left out filled in, and its options. Key and value are absent where a sealed cache serves. */
   protected checked<Returns extends LayerReturn>(inputs: LayerInputs, call: LayerCall<Returns>) {
     const options = checkLayerCall(this.variant, call ?? {});
-    return { ...checkLayerInputs(this.variant, inputs, this.description.sizes, options), options };
+    const { query, key, value, cross } = checkLayerInputs(
+      this.variant,
+      inputs,
+      this.description.sizes,
+      options,
+    );
+    return { query, key, value, cross, options };
   }
 
   /** [B, S, in] projected, split and, where the config says so, normalized: [B, H, S, D]. */

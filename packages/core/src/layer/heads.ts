@@ -1,5 +1,6 @@
 // Splitting an embedding into heads and back.
 import * as tf from '@tensorflow/tfjs-core';
+import { reshaped } from '../backend/wasm-heap';
 import { checkSizes } from '../checks/check-config';
 import { checkTensor } from '../checks/check-tensor';
 import { ShapeError } from '../contract/errors';
@@ -21,7 +22,9 @@ export function splitHeads(x: tf.Tensor, numHeads: number): tf.Tensor4D {
       numHeads,
     });
   }
-  return tf.tidy(() => swapped(tf.reshape(x, [B, S, numHeads, width / numHeads])));
+  const size = width / numHeads;
+  if (S === 1 || numHeads === 1) return reshaped<tf.Rank.R4>(x, [B, numHeads, S, size]);
+  return tf.tidy(() => swapped(tf.reshape(x, [B, S, numHeads, size])));
 }
 
 /**
@@ -34,6 +37,7 @@ export function splitHeads(x: tf.Tensor, numHeads: number): tf.Tensor4D {
 export function mergeHeads(heads: tf.Tensor): tf.Tensor3D {
   checkTensor('mergeHeads', 'heads', heads, ['[B, H, S, D]']);
   const [B, H, S, D] = heads.shape as Shape4;
+  if (S === 1 || H === 1) return reshaped<tf.Rank.R3>(heads, [B, S, H * D]);
   return tf.tidy(() => tf.reshape(swapped(heads as tf.Tensor4D), [B, S, H * D]));
 }
 
@@ -51,8 +55,9 @@ export function fromSequenceMajor(x: tf.Tensor): tf.Tensor4D {
 
 type Shape4 = [number, number, number, number];
 
-/** [A, B, C, D] as [A, C, B, D]. wasm cannot transpose what holds nothing. */
+/** [A, B, C, D] as [A, C, B, D]; of one row that is another shape alone. wasm cannot transpose what holds nothing. */
 function swapped(x: tf.Tensor4D): tf.Tensor4D {
   const [a, b, c, d] = x.shape;
-  return x.size === 0 ? tf.reshape(x, [a, c, b, d]) : tf.transpose(x, [0, 2, 1, 3]);
+  if (b === 1 || c === 1 || x.size === 0) return reshaped(x, [a, c, b, d]);
+  return tf.transpose(x, [0, 2, 1, 3]);
 }

@@ -31,8 +31,12 @@ interface HostPlan {
   readonly pairs?: { readonly shape: readonly [number, number, number, number]; readonly shown: Uint8Array };
 }
 
+interface RememberedPlan extends HostPlan {
+  readonly geometry: MaskGeometry;
+}
+
 const noMask = {};
-const remembered = new WeakMap<object, Map<string, HostPlan>>();
+const remembered = new WeakMap<object, RememberedPlan[]>(); // the newest last
 // A model's layers share a geometry; decoding has a new one at each step.
 const plansPerMask = 8;
 const bytesPerMask = 2 ** 26;
@@ -67,26 +71,44 @@ export function countPairs(mask: Mask | undefined, geometry: MaskGeometry): numb
 }
 
 function recall(mask: Mask | undefined, geometry: MaskGeometry): HostPlan {
-  const { batch, heads, queries, keys, queryStart, keyOrder, lengths } = geometry;
-  if (!keyOrder.start) return compile(mask, geometry); // a cache gives another order at each step
+  if (!geometry.keyOrder.start) return compile(mask, geometry); // a cache gives another order at each step
   const owner = mask ?? noMask;
-  const plans = remembered.get(owner) ?? new Map<string, HostPlan>();
-  remembered.set(owner, plans);
-  const name = `${batch},${heads},${queries},${keys};${queryStart};${keyOrder.start};${lengths}`;
-  const known = plans.get(name) ?? compile(mask, geometry);
-  plans.set(name, known);
+  const plans = remembered.get(owner) ?? [];
+  const known = plans.find((plan) => areEqual(plan.geometry, geometry));
+  if (known) return known;
+  const made = { ...compile(mask, geometry), geometry };
+  if (plans.length === 0) remembered.set(owner, plans);
+  plans.push(made);
   forgetOldest(plans);
-  return known;
+  return made;
+}
+
+function areEqual(one: MaskGeometry, other: MaskGeometry): boolean {
+  return (
+    one.batch === other.batch &&
+    one.heads === other.heads &&
+    one.queries === other.queries &&
+    one.keys === other.keys &&
+    areSame(one.queryStart, other.queryStart) &&
+    areSame(one.keyOrder.start!, other.keyOrder.start!) &&
+    areSame(one.lengths, other.lengths)
+  );
+}
+
+function areSame(some: readonly number[], others: readonly number[]): boolean {
+  return some.length === others.length && some.every((x, n) => x === others[n]);
 }
 
 /** The newest stays, whatever its size: the call itself needs as much. */
-function forgetOldest(plans: Map<string, HostPlan>): void {
-  const bytes = [...plans.values()].reduce((sum, { plan, pairs }) => {
-    return sum + plan.spans.byteLength + (pairs?.shown.byteLength ?? 0);
-  }, 0);
-  if (plans.size < 2 || (plans.size <= plansPerMask && bytes <= bytesPerMask)) return;
-  plans.delete(plans.keys().next().value!);
-  forgetOldest(plans);
+function forgetOldest(plans: RememberedPlan[]): void {
+  for (;;) {
+    if (plans.length < 2) return;
+    const bytes = plans.reduce((sum, { plan, pairs }) => {
+      return sum + plan.spans.byteLength + (pairs?.shown.byteLength ?? 0);
+    }, 0);
+    if (plans.length <= plansPerMask && bytes <= bytesPerMask) return;
+    plans.shift();
+  }
 }
 
 function compile(mask: Mask | undefined, geometry: MaskGeometry): HostPlan {

@@ -4,7 +4,7 @@ import type { CallTensors } from '@polyhead/core/kernel';
 import type * as tf from '@tensorflow/tfjs-core';
 import type { TileSizes } from '../kernel-options';
 import { type StoredRun, storedRuns } from '../stored-runs';
-import type { HeapBlocks } from './heap-blocks';
+import { bytesOf, type HeapBlocks } from './heap-blocks';
 import { eachPosition, tablesOnHeap } from './tables-on-heap';
 
 /** Where results go, and how much is computed at once. */
@@ -23,28 +23,24 @@ export function callOnHeap(
   tensors: CallTensors,
   { tile, scoresOnly = false, output, rowMax, rowSum }: ForwardRequest,
 ): number {
-  const { plan, sizes } = call;
-  const { sinkLogits } = tensors;
+  const { plan, sizes, softcap } = call;
+  const { bias, sinkLogits } = tensors;
   const [planB, planH, , planWidth] = plan.shape;
-  const dense = plan.dense.map((mask) => denseOf(blocks, mask));
   return blocks.writeParts('Call', [
-    { ...sizes },
+    sizes,
     { Dv: scoresOnly ? 0 : sizes.Dv, G: sizes.Hq / sizes.Hkv },
     tilesOf(tile, sizes),
     { query: blocks.addressOf(tensors.query), output, rowMax, rowSum },
-    { shrink: shrinkOf(call), scale: call.scale },
-    capOf(call.softcap ?? 0),
+    { shrink: shrinkOf(call), scale: call.scale, dropoutKept: 1 },
+    softcap ? capOf(softcap) : undefined,
     storedRows(blocks, call, tensors),
     { spans: blocks.write(plan.spans), planB, planH, planWidth },
-    biasOf(blocks, tensors.bias),
-    {
-      dense: dense.length > 0 ? blocks.writeAll('Dense', dense) : 0,
-      denseCount: dense.length,
-      sinkLogits: sinkLogits ? blocks.addressOf(sinkLogits) : 0,
-    },
-    scoresOnly ? noDropout : dropoutOf(blocks, call),
+    bias && biasOf(blocks, bias),
+    plan.dense.length > 0 ? denseOf(blocks, plan.dense) : undefined,
+    sinkLogits && { sinkLogits: blocks.addressOf(sinkLogits) },
+    scoresOnly ? undefined : dropoutOf(blocks, call),
     tablesOnHeap(blocks, call, tensors),
-    scoresOnly ? { valueTable: 0 } : {},
+    scoresOnly ? { valueTable: 0 } : undefined,
   ]);
 }
 
@@ -62,7 +58,6 @@ const mostFloat = (2 - 2 ** -23) * 2 ** 127;
 
 /** Softcap, and what scores are multiplied by to be parts of it: as far as float32 holds them. */
 function capOf(softcap: number) {
-  if (softcap === 0) return { softcap: 0, inverseCap: 0 };
   return { softcap, inverseCap: Math.min(1 / softcap, mostFloat) };
 }
 
@@ -82,22 +77,22 @@ function strides([B, H, Q, K]: readonly [number, number, number, number]) {
   };
 }
 
-function biasOf(blocks: HeapBlocks, bias: tf.Tensor4D | undefined) {
-  if (!bias) return { bias: 0, biasB: 0, biasH: 0, biasQ: 0, biasK: 0 };
+function biasOf(blocks: HeapBlocks, bias: tf.Tensor4D) {
   const { b, h, q, k } = strides(bias.shape);
   return { bias: blocks.addressOf(bias), biasB: b, biasH: h, biasQ: q, biasK: k };
 }
 
-function denseOf(blocks: HeapBlocks, mask: tf.Tensor4D) {
-  const { b, h, q, k } = strides(mask.shape);
-  const size = mask.dtype === 'bool' ? 1 : 4;
-  return { data: blocks.addressOf(mask), size, strideB: b, strideH: h, strideQ: q, strideK: k };
+function denseOf(blocks: HeapBlocks, masks: readonly tf.Tensor4D[]) {
+  const written = masks.map((mask) => {
+    const { b, h, q, k } = strides(mask.shape);
+    const size = mask.dtype === 'bool' ? 1 : 4;
+    return { data: blocks.addressOf(mask), size, strideB: b, strideH: h, strideQ: q, strideK: k };
+  });
+  return { dense: blocks.writeAll('Dense', written), denseCount: masks.length };
 }
 
-const noDropout = { dropoutThreshold: 0, dropoutKept: 1, dropoutSeed: 0, queryOrder: 0, keyOrder: 0 };
-
 function dropoutOf(blocks: HeapBlocks, { dropout, order, sizes: { B, Sq, Skv } }: KernelCall) {
-  if (!dropout || dropout.rate === 0) return noDropout;
+  if (!dropout || dropout.rate === 0) return undefined;
   const { rate, seed } = dropout;
   return {
     queryOrder: blocks.write(eachPosition(order.query, B, Sq)),
@@ -112,18 +107,18 @@ function dropoutOf(blocks: HeapBlocks, { dropout, order, sizes: { B, Sq, Skv } }
 function storedRows(blocks: HeapBlocks, { inputs, sizes: { B } }: KernelCall, { key, value }: CallTensors) {
   const { stored } = inputs;
   const parts = stored?.parts ?? [partOf(key!, value!)];
-  const addresses = parts.map((part) => {
-    const [keyAt, valueAt] = [part.key, part.value].map((rows) =>
-      blocks.writeAll('Matrix', [matrixOf(blocks, rows)]),
-    );
-    return blocks.writeAll('Part', [{ key: keyAt!, value: valueAt!, headStride: part.headStride }]);
+  const addresses = parts.map(({ key, value, headStride }) => {
+    const matrices = blocks.writeAll('Matrix', [matrixOf(blocks, key), matrixOf(blocks, value)]);
+    return blocks.writeAll('Part', [{ key: matrices, value: matrices + matrixBytes, headStride }]);
   });
   const runs: { token: number; count: number; row: number; part: number }[] = [];
   const runsOf = new Int32Array(B * 2);
   for (let b = 0; b < B; b++) {
     const runsOfEntry = stored ? storedRuns(stored, b) : wholeTensor(key!, b);
-    runsOf.set([runs.length, runsOfEntry.length], b * 2);
-    for (const run of runsOfEntry) runs.push({ ...run, part: addresses[run.part]! });
+    runsOf[b * 2] = runs.length;
+    runsOf[b * 2 + 1] = runsOfEntry.length;
+    for (const { token, count, row, part } of runsOfEntry)
+      runs.push({ token, count, row, part: addresses[part]! });
   }
   return { runs: blocks.writeAll('Run', runs), runsOf: blocks.write(runsOf) };
 }
@@ -136,6 +131,8 @@ function partOf(key: tf.Tensor4D, value: tf.Tensor4D) {
 function wholeTensor({ shape: [, H, S] }: tf.Tensor4D, b: number): readonly StoredRun[] {
   return [{ part: 0, token: 0, count: S, row: b * H * S }];
 }
+
+const matrixBytes = bytesOf('Matrix');
 
 type Rows = Pick<RowMatrix, 'first' | 'quantized'> & { readonly data: tf.Tensor };
 

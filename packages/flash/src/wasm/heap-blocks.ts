@@ -4,37 +4,64 @@ import type * as tf from '@tensorflow/tfjs-core';
 import { structures } from './compiled';
 
 type Structures = typeof structures;
+type FieldsOf<Name extends keyof Structures> = { readonly [field in keyof Structures[Name]]: number };
 
-/** Where the fields of a structure are, in bytes, and how many it has. */
+/** Where the fields of a structure are, in words from its start, and how many it has. */
 interface Layout {
-  readonly size: number;
-  readonly fields: ReadonlyMap<string, { readonly at: number; readonly isFloat: boolean }>;
+  readonly words: number;
+  readonly fields: { readonly [field: string]: { readonly word: number; readonly isFloat: boolean } };
 }
 
 const layouts = Object.fromEntries(
-  Object.entries(structures).map(([name, fields]) => {
-    const entries = Object.entries(fields).map(
-      ([field, type], n) => [field, { at: n * 4, isFloat: (type as string) === 'f32' }] as const,
+  Object.entries(structures).map(([name, types]) => {
+    const entries = Object.entries(types).map(
+      ([field, type], word) => [field, { word, isFloat: (type as string) === 'f32' }] as const,
     );
-    return [name, { size: entries.length * 4, fields: new Map(entries) }];
+    return [name, { words: entries.length, fields: Object.fromEntries(entries) }];
   }),
 ) as unknown as Readonly<Record<keyof Structures, Layout>>;
 
+/** From one structure to the next. */
+export function bytesOf(name: keyof Structures): number {
+  return layouts[name].words * 4;
+}
+
+/** A memory as numbers of four bytes. */
+interface Words {
+  readonly ints: Int32Array;
+  readonly floats: Float32Array;
+}
+
+let lastWords: Words = { ints: new Int32Array(), floats: new Float32Array() };
+
+/** The same views as long as the memory does not grow: a token writes a dozen small things. */
+function wordsOf({ buffer }: WebAssembly.Memory): Words {
+  if (lastWords.ints.buffer !== buffer)
+    lastWords = { ints: new Int32Array(buffer), floats: new Float32Array(buffer) };
+  return lastWords;
+}
+
 function writeFields(
-  words: DataView,
+  { ints, floats }: Words,
   from: number,
   { fields }: Layout,
   values: { readonly [field: string]: number },
 ): void {
   for (const name in values) {
-    const { at, isFloat } = fields.get(name)!;
-    if (isFloat) words.setFloat32(from + at, values[name]!, true);
-    else words.setInt32(from + at, values[name]!, true);
+    const { word, isFloat } = fields[name]!;
+    if (isFloat) floats[from + word] = values[name]!;
+    else ints[from + word] = values[name]!;
   }
 }
 
+// What is small shares blocks of this size: a call of one token takes one.
+const sharedBytes = 4096;
+const smallBytes = 512;
+
 export class HeapBlocks {
   #addresses: number[] = [];
+  #next = 0; // of the block that is shared
+  #end = 0;
 
   get memory(): WebAssembly.Memory {
     return heapMemory()!;
@@ -62,7 +89,18 @@ export class HeapBlocks {
 
   /** Bytes that may hold anything. */
   reserve(bytes: number): number {
-    const address = allocateOnHeap(Math.max(bytes, 4));
+    if (bytes > smallBytes) return this.#allocate(bytes);
+    const size = Math.max(16, Math.ceil(bytes / 16) * 16);
+    if (this.#next + size > this.#end) {
+      this.#next = this.#allocate(sharedBytes);
+      this.#end = this.#next + sharedBytes;
+    }
+    this.#next += size;
+    return this.#next - size;
+  }
+
+  #allocate(bytes: number): number {
+    const address = allocateOnHeap(bytes);
     this.#addresses.push(address);
     return address;
   }
@@ -76,30 +114,31 @@ export class HeapBlocks {
   /** A copy of numbers of four bytes. */
   write(numbers: Int32Array | Float32Array | Uint32Array): number {
     const address = this.reserve(numbers.byteLength);
-    const bytes = new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
-    new Uint8Array(this.memory.buffer).set(bytes, address);
+    const { ints, floats } = wordsOf(this.memory);
+    (numbers instanceof Float32Array ? floats : ints).set(numbers, address / 4);
     return address;
   }
 
   /** Structures that follow each other. */
-  writeAll<Name extends keyof Structures>(
-    name: Name,
-    all: readonly { readonly [field in keyof Structures[Name]]: number }[],
-  ): number {
+  writeAll<Name extends keyof Structures>(name: Name, all: readonly FieldsOf<Name>[]): number {
     const layout = layouts[name];
-    const words = new DataView(new ArrayBuffer(all.length * layout.size));
-    all.forEach((fields, n) => {
-      writeFields(words, n * layout.size, layout, fields);
-    });
-    return this.write(new Int32Array(words.buffer));
+    const address = this.reserve(all.length * layout.words * 4);
+    const words = wordsOf(this.memory);
+    for (let n = 0; n < all.length; n++) writeFields(words, address / 4 + n * layout.words, layout, all[n]!);
+    return address;
   }
 
-  /** One structure, whose fields come in parts: where one is in several, the last holds. */
-  writeParts(name: keyof Structures, parts: readonly { readonly [field: string]: number }[]): number {
+  /** One structure, whose fields come in parts: where one is in several the last holds, and what is in none is 0. */
+  writeParts<Name extends keyof Structures>(
+    name: Name,
+    parts: readonly (Partial<FieldsOf<Name>> | undefined)[],
+  ): number {
     const layout = layouts[name];
-    const words = new DataView(new ArrayBuffer(layout.size));
-    for (const part of parts) writeFields(words, 0, layout, part);
-    return this.write(new Int32Array(words.buffer));
+    const address = this.reserve(layout.words * 4);
+    const words = wordsOf(this.memory);
+    words.ints.fill(0, address / 4, address / 4 + layout.words);
+    for (const part of parts) if (part) writeFields(words, address / 4, layout, part as FieldsOf<Name>);
+    return address;
   }
 
   /** A copy of what lies there. */
@@ -114,11 +153,13 @@ export class HeapBlocks {
 
   release(): void {
     for (const address of this.#addresses) freeOnHeap(address);
-    this.#addresses = [];
+    this.abandon();
   }
 
   /** Gives nothing back: a thread that is lost may still write there. */
   abandon(): void {
     this.#addresses = [];
+    this.#next = 0;
+    this.#end = 0;
   }
 }

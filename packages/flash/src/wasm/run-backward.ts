@@ -52,7 +52,7 @@ export function runBackward(
     const ofRows = { ...saved, delta: blocks.floats(delta, B * Hq * Sq) };
     floatsOnHeap(gradients.sinkLogits!).set(sinkGradients(call.sizes, tensors.sinkLogits.dataSync(), ofRows));
   };
-  runPass(runner, backwardWork(call, tensors), computeIn);
+  runPass(runner, () => backwardWork(call, tensors), computeIn);
   return gradients;
 }
 

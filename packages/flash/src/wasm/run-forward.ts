@@ -8,7 +8,7 @@ import { forwardWork } from './threads/worth';
 
 export interface ForwardResult {
   readonly output: tf.Tensor4D; // [B, Hq, Sq, Dv]
-  readonly sums: RowSums;
+  readonly sums: RowSums; // empty where the call does not need them
 }
 
 /** Of the scores of a row: the largest, and the sum of exp(score - rowMax). */
@@ -17,19 +17,26 @@ export interface RowSums {
   readonly rowSum: Float32Array;
 }
 
+const noSums: RowSums = { rowMax: new Float32Array(0), rowSum: new Float32Array(0) };
+
 export function runForward(runner: PassRunner, call: KernelCall, tensors: CallTensors): ForwardResult {
   const { B, Hq, Hkv, Sq, Dv } = call.sizes;
   const { tile } = runner;
   const rows = B * Hq * Sq;
   const output = emptyOnHeap<tf.Rank.R4>([B, Hq, Sq, Dv]);
   try {
-    const sums = runPass(runner, forwardWork(call, tensors, tile), ({ blocks, run }) => {
-      const [rowMax, rowSum] = [blocks.reserve(rows * 4), blocks.reserve(rows * 4)];
-      const request = { tile, output: blocks.resultAt(output), rowMax, rowSum };
-      run({ call: callOnHeap(blocks, call, tensors, request), gradients: 0, heads: B * Hkv });
-      blocks.finishResults();
-      return { rowMax: blocks.floats(rowMax, rows), rowSum: blocks.floats(rowSum, rows) };
-    });
+    const sums = runPass(
+      runner,
+      () => forwardWork(call, tensors, tile),
+      ({ blocks, run }) => {
+        const [rowMax, rowSum] = [blocks.reserve(rows * 4), blocks.reserve(rows * 4)];
+        const request = { tile, output: blocks.resultAt(output), rowMax, rowSum };
+        run({ call: callOnHeap(blocks, call, tensors, request), gradients: 0, heads: B * Hkv });
+        blocks.finishResults();
+        if (!call.isTaped && !call.returns?.includes('logSumExp')) return noSums;
+        return { rowMax: blocks.floats(rowMax, rows), rowSum: blocks.floats(rowSum, rows) };
+      },
+    );
     return { output, sums };
   } catch (error) {
     output.dispose();

@@ -17,9 +17,10 @@ export interface PassHeap {
 }
 
 /** @param use writes the pass down, runs it and reads what it has given; all of it once more, where threads fail */
-export function runPass<T>(runner: PassRunner, work: Work, use: (workspace: PassHeap) => T): T {
+export function runPass<T>(runner: PassRunner, workOf: () => Work, use: (heap: PassHeap) => T): T {
   const { pool, kernel } = runner;
-  if (pool && whyOneThread(pool, work) === undefined) {
+  const work = pool && workOf();
+  if (pool && work && whyOneThread(pool, work) === undefined) {
     const blocks = pool.blocks();
     try {
       return use({ blocks, run: (pass) => pool.run(blocks, { ...pass, expectedMs: expectedMs(work) }) });

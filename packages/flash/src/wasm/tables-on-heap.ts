@@ -4,24 +4,14 @@ import { type CallTensors, floatsOnHeap, positionsOf } from '@polyhead/core/kern
 import type * as tf from '@tensorflow/tfjs-core';
 import type { HeapBlocks } from './heap-blocks';
 
-const noTables = {
-  queryPositions: 0,
-  keyPositions: 0,
-  biasTable: 0,
-  biasTableHides: 0,
-  keyTable: 0,
-  keyTableQuery: 0,
-  queryTable: 0,
-  valueTable: 0,
-};
-
+/** What the module reads of tables; undefined where the call has none. */
 export function tablesOnHeap(
   blocks: HeapBlocks,
   { relative, positions, sizes: { B, Sq, Skv } }: KernelCall,
   tensors: CallTensors,
-): typeof noTables {
+) {
   const { biasTable, keyTable, keyTableQuery, queryTable, valueTable } = tensors;
-  if (!(biasTable || keyTable || queryTable || valueTable)) return noTables;
+  if (!(biasTable || keyTable || queryTable || valueTable)) return undefined;
   const table = (
     tensor: tf.Tensor2D | tf.Tensor3D | undefined,
     relativeTable: { readonly index: DistanceIndex } | undefined,
