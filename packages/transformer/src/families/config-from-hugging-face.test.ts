@@ -233,6 +233,12 @@ describe('configFromHuggingFace', () => {
     expect(at(read(own, name)().config, 'value', 'config', 'windows')).toEqual(windows);
   });
 
+  it('leaves the norm of distances aside where there are none: files of DeBERTa hold it all the same', () => {
+    const ignored = (own: object) => read(own, 'deberta-v2')().weights.ignored;
+    expect(ignored({ relative_attention: false })).toContain('*encoder.LayerNorm.*');
+    expect(ignored({})).not.toContain('*encoder.LayerNorm.*');
+  });
+
   it('says what differs from the checkpoint of another model', async () => {
     const { config, weights } = configFromHuggingFace({ ...llama, num_hidden_layers: 2 });
     const model = fromConfig<Decoder>(config, kinds);

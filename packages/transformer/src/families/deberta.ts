@@ -90,6 +90,7 @@ export function deberta(config: HuggingFaceConfig): ModelDescription {
       ignored: [
         '*embeddings.position_ids',
         ...(hasPositions ? [] : ['*embeddings.position_embeddings.weight']),
+        ...(relative ? [] : ['*encoder.LayerNorm.*']), // of distances, which nothing reads
         ...heads,
       ],
     },
