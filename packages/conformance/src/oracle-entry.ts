@@ -7,6 +7,7 @@ export {
   type OracleResult,
   type Sizes,
 } from './oracle';
+export { seededRandom } from './inputs';
 export type { PositionOracle } from './position-checks/position-oracle';
 export {
   alibiOracle,

@@ -1,8 +1,9 @@
-// The command line: `bench`, `bench attention TEXT`, `bench plan MODEL`, `bench model NAME`, `bench backends` and `bench gates`.
+// The command line: `bench`, `bench attention TEXT`, `bench plan MODEL`, `bench model NAME`, `bench claims`, `bench backends` and `bench gates`.
 import { availableParallelism } from 'node:os';
 import { Command, CommanderError, Option } from 'commander';
 import { attentionCommand } from '../attention/command';
 import { type BackendName, backendNames } from '../backends/backend-name';
+import { claimsCommand } from '../claims/command';
 import { caches } from '../compare/caches';
 import { batchSizes, type ComparisonChoice, tokenRange } from '../compare/cases';
 import { shapes } from '../compare/shapes';
@@ -72,6 +73,7 @@ function createProgram(outlet: Outlet): Command {
   program.addCommand(attentionCommand(outlet).copyInheritedSettings(program));
   program.addCommand(planCommand(outlet).copyInheritedSettings(program));
   program.addCommand(modelCommand(outlet, writablePath).copyInheritedSettings(program));
+  program.addCommand(claimsCommand(outlet).copyInheritedSettings(program));
   addBackends(program, outlet);
   addGates(program, outlet);
   return program;
