@@ -25,6 +25,8 @@ export type {
   CacheShape,
   KeyValueCache,
   KeyValuePart,
+  NewRows,
+  ReservedRows,
   RowMatrix,
   StagedRows,
   StoredKeyValue,
@@ -42,6 +44,7 @@ export type { Mask, MaskCall, MaskPlan, MaskRow, Span } from './contract/mask';
 export type {
   DistanceIndex,
   DistanceTable,
+  HeadRows,
   HeadSizes,
   LayerWeights,
   PositionMethod,

@@ -9,7 +9,7 @@ export {
 } from './checks/check-config';
 export { checkTokenPositions } from './checks/check-positions';
 export { checkTensor } from './checks/check-tensor';
-export { normalizeOptions } from './checks/normalize-options';
+export { normalizeOptions, optionsOfCall } from './checks/normalize-options';
 export { type Kind, withKind } from './contract/json';
 export { attendHeads, type HeadsCall } from './layer/attend-heads';
 export { type AttentionSizes, attentionSizes, projectionShapes } from './layer/attention-config';

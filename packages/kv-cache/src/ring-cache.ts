@@ -122,6 +122,12 @@ export class RingCache extends RowCache {
     return fits ? [this.written(ring, rows)] : [ring, asPart(rows)];
   }
 
+  /** Of tokens that all fit: other rows may still be needed. */
+  protected override freeRows(counts: readonly number[]) {
+    if (this.lengths.some((length, b) => length + counts[b]! > this.capacity)) return undefined;
+    return this.rowsAndFree(this.held[0]!, counts);
+  }
+
   protected override selectRows(parts: readonly KeyValuePart[], spans: TokenSpans): readonly KeyValuePart[] {
     const [ring, added] = selectTokens(parts, spans);
     return [added ? this.written(ring!, added) : ring!];
@@ -135,10 +141,21 @@ export class RingCache extends RowCache {
   private written(ring: KeyValuePart, rows: TokenRows): KeyValuePart {
     const { shape, layout } = this;
     if (!writesInPlace() && !scattersFast()) return gatherRows(shape, [ring, rows], layout);
-    const free = layout.first.map((_, b) => this.rowsBehind(ring.runs(b), b, tokensOf(rows, b)));
-    const written = writeRows(shape, rows, { ...ring, runs: (b) => free[b]! });
+    const { parts, free } = this.rowsAndFree(
+      ring,
+      layout.first.map((_, b) => tokensOf(rows, b)),
+    );
+    return { ...parts[0]!, ...writeRows(shape, rows, free) };
+  }
+
+  /** The ring with rows behind its own, and those rows. */
+  private rowsAndFree(ring: KeyValuePart, counts: readonly number[]) {
+    const free = counts.map((count, b) => this.rowsBehind(ring.runs(b), b, count));
     const runs = free.map((own, b) => joinRuns([...ring.runs(b), ...own]));
-    return { ...ring, ...written, runs: (b) => runs[b]!.slice() };
+    return {
+      parts: [{ ...ring, runs: (b: number) => runs[b]!.slice() }],
+      free: { ...ring, runs: (b: number) => free[b]! },
+    };
   }
 
   /** Runs, maybe empty, of the `count` rows that follow the last: behind the end goes on where the sinks end. */

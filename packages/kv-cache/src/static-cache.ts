@@ -77,15 +77,22 @@ export class StaticCache extends RowCache {
   }
 
   protected override append(rows: TokenRows): readonly KeyValuePart[] {
-    const { shape, layout, lengths } = this;
-    const [own] = this.held as [KeyValuePart];
-    const held = alikeRows(shape, own, rows);
+    const { shape, layout } = this;
+    const held = alikeRows(shape, this.held[0]!, rows);
     if (!writesInPlace() && !scattersFast()) return [gatherRows(shape, [held, rows], layout)];
-    const counts = lengths.map((_, b) => tokensOf(rows, b));
-    // Rows behind the last token are free: what is written there shows only once it is committed.
-    const free = { ...held, runs: runsIn(layout, counts, lengths) };
+    const { parts, free } = this.freeRows(layout.first.map((_, b) => tokensOf(rows, b)));
+    return [{ ...parts[0]!, ...writeRows(shape, rows, alikeRows(shape, free, rows)) }];
+  }
+
+  /** Rows behind the last token are free: what is written there shows only once it is committed. */
+  protected override freeRows(counts: readonly number[]) {
+    const { layout, lengths } = this;
+    const [{ key, value, headStride }] = this.held as [KeyValuePart];
     const total = lengths.map((length, b) => length + counts[b]!);
-    return [{ ...held, ...writeRows(shape, rows, free), runs: runsIn(layout, total) }];
+    return {
+      parts: [{ key, value, headStride, runs: runsIn(layout, total) }],
+      free: { key, value, headStride, runs: runsIn(layout, counts, lengths) },
+    };
   }
 
   protected override selectRows(parts: readonly KeyValuePart[], spans: TokenSpans): readonly KeyValuePart[] {

@@ -47,7 +47,7 @@ export interface NeededSizes {
   readonly valueHeadDim?: number | undefined;
 }
 
-type Formula = Pick<PositionMethod, 'rotate' | 'tables' | 'selfOnly' | 'scale'>;
+type Formula = Pick<PositionMethod, 'rotate' | 'rotateInto' | 'tables' | 'selfOnly' | 'scale'>;
 
 interface Described {
   readonly config: object;
@@ -58,7 +58,7 @@ interface Described {
 export function positionMethod(
   where: string,
   { config, needs = {} }: Described,
-  { rotate, tables, ...formula }: Formula,
+  { rotate, rotateInto, tables, ...formula }: Formula,
 ): PositionMethod {
   return {
     ...formula,
@@ -67,9 +67,14 @@ export function positionMethod(
     check: (sizes) => checkSizesOfLayer(where, sizes, needs),
     ...(rotate && {
       rotate(heads, role, at) {
-        checkHeads(where, 'heads', heads, role === 'key' ? { headDim: needs.headDim } : needs);
-        checkRotation(where, heads, { role, at });
+        checkRotation(where, heads, { role, at, needs });
         return rotate(heads, role, at);
+      },
+    }),
+    ...(rotateInto && {
+      rotateInto(rows, heads, role, at) {
+        checkRotation(where, heads, { role, at, needs });
+        rotateInto(rows, heads, role, at);
       },
     }),
     ...(tables && {
@@ -166,11 +171,15 @@ function checkHeads(
   throw new ShapeError(where, `${name} must have numHeads heads`, { [name]: heads, numHeads });
 }
 
-function checkRotation(
-  where: string,
-  { shape: [B, , S] }: tf.Tensor4D,
-  { role, at }: { readonly role: unknown; readonly at: Parameters<NonNullable<PositionMethod['rotate']>>[2] },
-): void {
+interface Rotated {
+  readonly role: unknown;
+  readonly at: Parameters<NonNullable<PositionMethod['rotate']>>[2];
+  readonly needs: NeededSizes;
+}
+
+function checkRotation(where: string, heads: tf.Tensor4D, { role, at, needs }: Rotated): void {
+  checkHeads(where, 'heads', heads, role === 'key' ? { headDim: needs.headDim } : needs);
+  const [B, , S] = heads.shape;
   if (role !== 'query' && role !== 'key') {
     throw new ConfigError(where, "role must be 'query' or 'key'", { role });
   }

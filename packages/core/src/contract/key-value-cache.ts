@@ -80,6 +80,28 @@ export interface StagedRows {
   commit(state?: NamedTensors): void;
 }
 
+/** What a layer hands to a cache. */
+export interface NewRows {
+  /** [B, Hkv, S, D] */
+  readonly key: tf.Tensor4D;
+  /** [B, Hkv, S, Dv] */
+  readonly value: tf.Tensor4D;
+  /** The tokens that count, the first ones, of each batch entry: [B]. Default: all S. */
+  readonly lengths?: readonly number[] | undefined;
+  /** Positions of the S tokens. Default: counted on from the cache's last. */
+  readonly positions?: TokenPositions | undefined;
+  /** The layer whose rows they are: a cache serves one. */
+  readonly layer?: { readonly name: string } | undefined;
+}
+
+/** Rows of a cache that are still to be written, and show only after `commit`. */
+export interface ReservedRows extends StagedRows {
+  /** Old and new rows. */
+  readonly stored: StoredKeyValue;
+  /** The new ones: float32, as many as count, in tensors whose numbers may be written where they lie. */
+  readonly rows: KeyValuePart;
+}
+
 /** Keys and values of earlier tokens, which a layer adds to at each call. */
 export interface KeyValueCache {
   /** Its sizes; `cacheShape` of a layer gives them. */
@@ -104,13 +126,15 @@ export interface KeyValueCache {
    *   writes, and the only one that may until `reset`
    * @throws ConfigError for another layer than the one before
    */
-  stage(rows: {
-    readonly key: tf.Tensor4D;
-    readonly value: tf.Tensor4D;
-    readonly lengths?: readonly number[] | undefined;
-    readonly positions?: TokenPositions | undefined;
-    readonly layer?: { readonly name: string } | undefined;
-  }): StagedRows;
+  stage(rows: NewRows): StagedRows;
+  /**
+   * As `stage`, but the caller writes the numbers, before the kernel runs: of `rows` the shapes alone are read. Saves a
+   * copy, and a tensor of turned keys.
+   *
+   * @returns undefined where such rows cannot be written in place: `stage` them. Absent: never
+   * @throws as `stage` does
+   */
+  reserve?(rows: NewRows): ReservedRows | undefined;
   /** All rows. */
   read(): StoredKeyValue;
   /** Forgets the tokens from `lengths[b]` on. */

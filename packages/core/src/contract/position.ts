@@ -64,6 +64,16 @@ export interface LayerWeights {
   weight(name: string): tf.Variable | undefined;
 }
 
+/** Where rows of heads lie on the heap of a backend: for loops that write numbers in place. */
+export interface HeadRows {
+  /** float32 */
+  readonly data: tf.Tensor;
+  /** How many of the S tokens of a batch entry have rows, the first ones. */
+  tokens(b: number): number;
+  /** The index in `data` of the first number of a row. */
+  indexOf(b: number, h: number, s: number): number;
+}
+
 /** How a layer learns where tokens are. Shared by passing one object to several layers. */
 export interface PositionMethod {
   /** Plain JSON, which makes the method again. */
@@ -90,6 +100,11 @@ export interface PositionMethod {
    * @returns [B, H, S, D]
    */
   rotate?(heads: tf.Tensor4D, role: 'query' | 'key', at: readonly TokenPositions[]): tf.Tensor4D;
+  /**
+   * As `rotate`, untaped, where tensors lie on a heap: the same numbers, written to rows that a cache has reserved.
+   * Default: they are copied there from what `rotate` gives.
+   */
+  rotateInto?(rows: HeadRows, heads: tf.Tensor4D, role: 'query' | 'key', at: readonly TokenPositions[]): void;
   /**
    * The tables of a call.
    *

@@ -8,6 +8,7 @@ import type { KeyValueCache, StagedRows } from '../contract/key-value-cache';
 import type { LayerWeights, PositionMethod, Positions, TokenPositions } from '../contract/position';
 import { attend } from '../kernel/attend';
 import { distancesBetween } from '../kernel/token-positions';
+import { writeReserved } from './reserved-rows';
 
 /** Projected heads, and all that a call of a layer says. */
 export interface HeadsCall extends Omit<AttendOptions, 'relative' | 'positions'> {
@@ -48,32 +49,36 @@ export function attendHeads<Result extends tf.TensorContainer = AttendResult>(
   checkCache(call);
   checkGivenPositions(call);
   return cleanTidy(() => {
-    const {
-      query,
-      key: _,
-      value: __,
-      cross,
-      cache,
-      lengths: ___,
-      kernel,
-      position,
-      layer,
-      ...options
-    } = call;
+    const { query, cross, cache, kernel, position, layer } = call;
     const { inputs, positions, staged } = turnedInputs(call);
-    const relative = position?.tables?.(query, distancesOf(call, inputs, positions), layer);
-    const queryStart = options.queryStart ?? (inputs.stored && cache && !cross ? cache.nextOrder : undefined);
-    const { state, ...result } = attend(kernel, inputs, {
-      ...options,
-      queryStart,
-      positions: position && positions,
-      relative,
-      returns: staged?.state ? [...(options.returns ?? []), 'state'] : options.returns,
-    }) as AttendResult;
-    const merged = merge(staged?.state || !state ? result : { ...result, state });
-    staged?.commit(state);
+    const options = optionsOf(call);
+    options.relative = position?.tables?.(query, distancesOf(call, inputs, positions), layer);
+    if (position) options.positions = positions;
+    if (inputs.stored && cache && !cross) options.queryStart ??= cache.nextOrder;
+    if (staged?.state) options.returns = [...(call.returns ?? []), 'state'];
+    const result = attend(kernel, inputs, options as AttendOptions) as AttendResult;
+    const merged = merge(staged?.state ? withoutState(result) : result);
+    staged?.commit(result.state);
     return merged;
   });
+}
+
+type Options = { -readonly [option in keyof AttendOptions]: AttendOptions[option] };
+
+/** What a call says beside the options of `attend`: all others go on to it, which refuses those that it does not know. */
+const notOptions: ReadonlySet<string> = new Set<keyof HeadsCall>([
+  ...(['query', 'key', 'value', 'cross', 'kernel'] as const),
+  ...(['position', 'layer', 'cache', 'lengths', 'positions'] as const),
+]);
+
+function optionsOf(call: HeadsCall): Options {
+  const options: Record<string, unknown> = {};
+  for (const name in call) if (!notOptions.has(name)) options[name] = call[name as keyof HeadsCall];
+  return options;
+}
+
+function withoutState({ state: _, ...result }: AttendResult): AttendResult {
+  return result;
 }
 
 /** Rotated heads, beside the rows of the cache where there is one, and where all tokens stand. */
@@ -87,12 +92,16 @@ function turnedInputs(call: HeadsCall): {
   const rotate = (heads: tf.Tensor4D, role: 'query' | 'key') =>
     position?.rotate?.(heads, role, at[role]) ?? heads;
   const turned = rotate(query, 'query');
-  const rows = key && value ? { key: rotate(key, 'key'), value } : undefined;
-  const staged = rows && cache?.stage({ ...rows, lengths, positions: at.key[0]!, layer });
+  const rows = key && value ? { key, value } : undefined;
+  const newRows = rows && cache ? { ...rows, lengths, positions: at.key[0]!, layer } : undefined;
+  const reserved = newRows && cache?.reserve?.(newRows);
+  if (reserved) writeReserved(reserved, newRows, position, at.key);
+  const keys = rows && !reserved ? rotate(rows.key, 'key') : undefined;
+  const staged = reserved ?? (keys && newRows && cache?.stage({ ...newRows, key: keys }));
   const stored = staged ? staged.stored : cache?.read();
   const inputs: AttentionInputs = stored
     ? { query: turned, stored }
-    : { query: turned, ...rows!, state: staged?.state };
+    : { query: turned, key: keys!, value: value!, state: staged?.state };
   return { inputs, positions: { query: at.query[0]!, key: stored?.positions ?? at.key[0]! }, staged };
 }
 

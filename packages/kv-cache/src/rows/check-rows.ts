@@ -1,30 +1,17 @@
 // What a cache is given is judged here.
-import { type CacheShape, ConfigError, ShapeError, type TokenPositions } from '@polyhead/core';
+import { type CacheShape, ConfigError, type NewRows, ShapeError, type TokenPositions } from '@polyhead/core';
 import {
   checkNumber,
   checkSizes,
   checkTensor,
   checkTokenPositions,
   normalizeOptions,
+  optionsOfCall,
 } from '@polyhead/core/layer';
 import type * as tf from '@tensorflow/tfjs-core';
 
-/** What a layer hands to a cache. */
-export interface NewRows {
-  /** [B, Hkv, S, D] */
-  readonly key: tf.Tensor4D;
-  /** [B, Hkv, S, Dv] */
-  readonly value: tf.Tensor4D;
-  /** The tokens that count, the first ones, of each batch entry: [B]. Default: all S. */
-  readonly lengths?: readonly number[] | undefined;
-  /** Positions of the S tokens. Default: counted on from the cache's last. */
-  readonly positions?: TokenPositions | undefined;
-  /** The layer whose rows they are: a cache serves one. */
-  readonly layer?: { readonly name: string } | undefined;
-}
-
 /** New rows as they were given, and the tokens of each batch entry that count. */
-export type CheckedRows = NewRows & { readonly counts: readonly number[] };
+export type CheckedRows = Omit<NewRows, 'lengths'> & { readonly counts: readonly number[] };
 
 const mostEntries = 2 ** 20;
 
@@ -47,21 +34,28 @@ export function checkRows(
   { batch, heads, keySize }: CacheShape,
   { rows, valueSize }: { readonly rows: NewRows; readonly valueSize: number | undefined },
 ): CheckedRows {
-  const known = ['key', 'value', 'lengths', 'positions', 'layer'] as const;
-  const options = normalizeOptions(where, 'rows', rows, known) as NewRows;
-  const { key, value, lengths, layer } = options;
-  checkHeads(where, { key }, [batch, heads, keySize]);
-  checkHeads(where, { value }, [batch, heads, valueSize]);
+  const {
+    key,
+    value,
+    lengths,
+    layer,
+    positions: given,
+  } = optionsOfCall(where, 'rows', rows, namesOfRows) as NewRows;
+  checkHeads(where, ['key', key], [batch, heads, keySize]);
+  checkHeads(where, ['value', value], [batch, heads, valueSize]);
   const S = key.shape[2];
   if (value.shape[2] !== S) throw new ShapeError(where, 'value must have the length of key', { key, value });
-  const positions = givenPositions(where, options.positions, [batch, S]);
+  const positions = givenPositions(where, given, [batch, S]);
   if (layer !== undefined && typeof layer.name !== 'string') {
     throw new ConfigError(where, 'layer must have a name', { layer });
   }
   const all = Array<number>(batch).fill(S);
   const counts = lengths === undefined ? all : checkLengths(where, lengths, all);
-  return { ...options, positions, counts };
+  return { key, value, layer, positions, counts };
 }
+
+const namesOfRows = ['key', 'value', 'lengths', 'positions', 'layer'] as const;
+const namesOfPositions = ['start', 'each'] as (keyof TokenPositions)[];
 
 function givenPositions(
   where: string,
@@ -69,8 +63,7 @@ function givenPositions(
   size: readonly [batch: number, tokens: number],
 ): TokenPositions | undefined {
   if (positions === undefined) return undefined;
-  const known = ['start', 'each'] as (keyof TokenPositions)[];
-  const checked = normalizeOptions(where, 'positions', positions, known) as TokenPositions;
+  const checked = optionsOfCall(where, 'positions', positions, namesOfPositions) as TokenPositions;
   checkTokenPositions(where, 'positions', checked, size);
   return checked;
 }
@@ -115,10 +108,9 @@ export function checkEntries(where: string, entries: readonly number[], batch: n
 
 function checkHeads(
   where: string,
-  named: Readonly<Record<string, tf.Tensor4D>>,
+  [name, tensor]: readonly ['key' | 'value', tf.Tensor],
   [batch, heads, size]: readonly [number, number, number | undefined],
 ): void {
-  const [[name, tensor]] = Object.entries(named) as [[string, tf.Tensor4D]];
   checkTensor(where, name, tensor, ['[B, Hkv, S, D]']);
   const [B, H, , D] = tensor.shape as [number, number, number, number];
   if (B === batch && H === heads && (size === undefined || D === size)) return;

@@ -5,12 +5,16 @@ import {
   type KeyValueCache,
   type KeyValuePart,
   type Mask,
+  type NewRows,
+  type ReservedRows,
+  type RowMatrix,
   type Span,
   type StoredKeyValue,
 } from '@polyhead/core';
+import { hasWasmHeap } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
 import { CacheLife } from './cache-life';
-import { checkEntries, checkLengths, checkRows, checkShape, type NewRows } from './check-rows';
+import { checkEntries, checkLengths, checkRows, checkShape } from './check-rows';
 import {
   packRows,
   rowsOfHeads,
@@ -31,10 +35,18 @@ import {
 } from './stored-rows';
 import { nextNumber } from './token-runs';
 
+/** Rows of a cache where new tokens shall be. */
+export interface FreeRows {
+  /** All rows, once the new ones are written. */
+  readonly parts: readonly KeyValuePart[];
+  /** The new ones: what is written there shows only once they are kept. */
+  readonly free: KeyValuePart;
+}
+
 /**
  * A cache of rows of keys and values. It knows what may be done when, and what is known of the tokens. A subclass says how
- * rows are kept, by overriding `checkSpace`, `checkCrop`, `append`, `selectRows`, `arrange`, `retained`, `mask` or
- * `valueColumn`: what it leaves is as in a `GrowingCache`. Its `static readonly kind` is its name in errors and JSON.
+ * rows are kept, by overriding `checkSpace`, `checkCrop`, `append`, `freeRows`, `selectRows`, `arrange`, `retained`, `mask`
+ * or `valueColumn`: what it leaves is as in a `GrowingCache`. Its `static readonly kind` is its name in errors and JSON.
  */
 export abstract class RowCache implements KeyValueCache {
   /** Sizes of the rows, frozen. */
@@ -82,10 +94,16 @@ export abstract class RowCache implements KeyValueCache {
     return packRows(this.shape, [...this.held, rows]);
   }
 
-  /** All rows of `parts` as they are held once they are kept. */
-  protected settle(parts: readonly KeyValuePart[]): readonly KeyValuePart[] {
-    return parts;
-  }
+  /** All rows of `parts` as they are held once they are kept. Default: as they are. */
+  protected settle?(parts: readonly KeyValuePart[]): readonly KeyValuePart[];
+
+  /**
+   * Where rows of floats can be written where they lie: the rows behind those held, and all of them. undefined where these
+   * tokens have none. Default: never.
+   *
+   * @param counts new tokens of each batch entry, which `checkSpace` has let pass: [B]
+   */
+  protected freeRows?(counts: readonly number[]): FreeRows | undefined;
 
   /** The rows of those tokens of `parts` that are inside the spans. */
   protected selectRows(parts: readonly KeyValuePart[], spans: TokenSpans): readonly KeyValuePart[] {
@@ -159,28 +177,21 @@ export abstract class RowCache implements KeyValueCache {
    * @throws ShapeError, ConfigError, UnsupportedError; then nothing has changed
    */
   stage(rows: NewRows): { readonly stored: StoredKeyValue; commit(): void } {
-    const { life, shape, mask } = this;
-    life.checkOpen('stage');
-    life.checkUntaped('stage');
-    const { layer, newRows, newTokens } = this.checked(rows);
-    life.checkLayer('stage', layer);
-    this.checkSpace(newTokens.lengths);
-    life.change(); // rows staged earlier may be written over
-    const parts = inTidy(() => this.append(newRows));
-    const tokens = appendTokens(this.tokens, newTokens);
-    const checks = [life.whileUnchanged('stage'), life.insideThisTidy()] as const;
-    return {
-      stored: storedRows(shape, tokens, { parts, mask, check: checks[0] }),
-      commit: () => {
-        for (const check of checks) check();
-        this.keep(
-          parts,
-          tokens,
-          tokens.lengths.map((length) => this.retained(length)),
-        );
-        life.bindTo(layer);
-      },
-    };
+    const added = this.begin(rows);
+    return this.staged(this.append(added.newRows), added);
+  }
+
+  /**
+   * As `stage`, but the caller writes the numbers before anything reads `stored`: of `rows` the shapes alone count.
+   *
+   * @returns undefined where numbers cannot be written where they lie
+   * @throws as `stage` does
+   */
+  reserve(rows: NewRows): ReservedRows | undefined {
+    if (!this.freeRows || this.shape.valueSize === 0 || !hasWasmHeap()) return undefined;
+    const added = this.begin(rows);
+    const reserved = this.freeRows(added.newTokens.lengths);
+    return reserved && { ...this.staged(reserved.parts, added), rows: reserved.free };
   }
 
   /**
@@ -253,6 +264,10 @@ export abstract class RowCache implements KeyValueCache {
 
   /** Keeps the tensors of these parts, and disposes those held before that are not among them. */
   protected hold(parts: readonly KeyValuePart[]): void {
+    if (lieAlike(parts, this.held)) {
+      this.held = parts;
+      return;
+    }
     const [before, after] = [tensorsOf(this.held), tensorsOf(parts)];
     for (const tensor of after) if (!before.has(tensor)) tf.keep(tensor);
     for (const tensor of before) if (!after.has(tensor)) tensor.dispose();
@@ -261,6 +276,38 @@ export abstract class RowCache implements KeyValueCache {
 
   private get isEmpty(): boolean {
     return this.lengths.every((length) => length === 0);
+  }
+
+  /** New rows, judged. Those staged earlier may be written over. */
+  private begin(rows: NewRows) {
+    const { life } = this;
+    life.checkOpen('stage');
+    life.checkUntaped('stage');
+    const added = this.checked(rows);
+    life.checkLayer('stage', added.layer);
+    this.checkSpace(added.newTokens.lengths);
+    life.change();
+    return added;
+  }
+
+  private staged(parts: readonly KeyValuePart[], { layer, newTokens }: ReturnType<RowCache['checked']>) {
+    const { life, shape, mask } = this;
+    const tokens = appendTokens(this.tokens, newTokens);
+    const isUnchanged = life.whileUnchanged('stage');
+    const isInside = life.insideThisTidy();
+    return {
+      stored: storedRows(shape, tokens, { parts, mask, check: isUnchanged }),
+      commit: () => {
+        isUnchanged();
+        isInside();
+        this.keep(
+          parts,
+          tokens,
+          tokens.lengths.map((length) => this.retained(length)),
+        );
+        life.bindTo(layer);
+      },
+    };
   }
 
   private checked(rows: NewRows) {
@@ -277,12 +324,14 @@ export abstract class RowCache implements KeyValueCache {
 
   /** Holds those tokens of the parts that are inside the spans. */
   private keep(parts: readonly KeyValuePart[], tokens: Tokens, spans: TokenSpans): void {
-    const kept = selectFrom(tokens, spans);
-    const isAll = kept.lengths.every((length, b) => length === tokens.lengths[b]);
-    this.hold(inTidy(() => (isAll ? this.settle(parts) : this.selectRows(parts, spans))));
-    const held = tensorsOf(this.held);
-    for (const tensor of tensorsOf(parts)) if (!held.has(tensor) && !tensor.isDisposed) tensor.dispose();
-    this.tokens = kept;
+    const isAll = tokens.lengths.every((length, b) => covers(spans[b]!, length));
+    const settled = () => (isAll ? this.settle!(parts) : this.selectRows(parts, spans));
+    this.hold(isAll && !this.settle ? parts : inTidy(settled));
+    if (this.held !== parts) {
+      const held = tensorsOf(this.held);
+      for (const tensor of tensorsOf(parts)) if (!held.has(tensor) && !tensor.isDisposed) tensor.dispose();
+    }
+    this.tokens = isAll ? tokens : selectFrom(tokens, spans);
     this.life.change();
   }
 }
@@ -290,4 +339,21 @@ export abstract class RowCache implements KeyValueCache {
 /** Tensors made on the way are given back, and where memory ends all. */
 function inTidy(make: () => readonly KeyValuePart[]): readonly KeyValuePart[] {
   return tf.tidy(make as unknown as () => tf.TensorContainer) as unknown as readonly KeyValuePart[];
+}
+
+/** Whether spans hold all of so many tokens. */
+function covers(spans: readonly Span[], length: number): boolean {
+  return spans.reduce((sum, [from, to]) => sum + to - from, 0) === length;
+}
+
+/** Whether parts lie in the same tensors, as those of a cache do that is written in place. */
+function lieAlike(some: readonly KeyValuePart[], others: readonly KeyValuePart[]): boolean {
+  const same = (one: RowMatrix, other: RowMatrix) =>
+    one.data === other.data &&
+    one.quantized?.scale === other.quantized?.scale &&
+    one.quantized?.zero === other.quantized?.zero;
+  return (
+    some.length === others.length &&
+    some.every(({ key, value }, n) => same(key, others[n]!.key) && same(value, others[n]!.value))
+  );
 }

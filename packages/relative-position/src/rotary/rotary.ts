@@ -9,7 +9,7 @@ import { positionMethod } from '../position-method';
 import { positionsOfSections, type Rotation, rememberedAngles } from './angles';
 import { scaledFrequencies } from './frequencies';
 import { checkScaling, type RotaryScaling } from './rotary-scaling';
-import { turnPairs } from './turn-pairs';
+import { turnInto, turnPairs } from './turn-pairs';
 
 /** How heads are turned. */
 export interface RotaryConfig {
@@ -65,6 +65,11 @@ export function rotating(name: string, config: object, rotation: Rotation): Posi
         const S = heads.shape[2];
         const positions = positionsOfSections(name, at, rotation, S);
         return turnPairs(heads, { angles: angles(positions, S), interleaved });
+      },
+      rotateInto(rows, heads, _role, at) {
+        const S = heads.shape[2];
+        const positions = positionsOfSections(name, at, rotation, S);
+        turnInto(rows, heads, { angles: angles(positions, S), interleaved });
       },
     },
   );

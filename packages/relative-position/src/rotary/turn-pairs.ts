@@ -1,4 +1,5 @@
 // Pairs of numbers turned by angles: y1 = x1 cos - x2 sin, y2 = x2 cos + x1 sin.
+import type { HeadRows } from '@polyhead/core';
 import { differentiable, emptyOnHeap, hasWasmHeap, viewsOnHeap } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
 import type { Angles } from './angles';
@@ -33,24 +34,43 @@ function columnsOf({ angles, interleaved }: Turn) {
 }
 
 function turnOnHeap(heads: tf.Tensor4D, turn: Turn): tf.Tensor4D {
+  const [, H, S, D] = heads.shape;
+  const data = emptyOnHeap<tf.Rank.R4>(heads.shape);
+  turnInto({ data, tokens: () => S, indexOf: (b, h, s) => ((b * H + h) * S + s) * D }, heads, turn);
+  return data;
+}
+
+/**
+ * Writes turned heads to rows on the heap, without a gradient.
+ *
+ * @param heads [B, H, S, D]
+ */
+export function turnInto(rows: HeadRows, heads: tf.Tensor4D, turn: Turn): void {
   const [B, H, S, D] = heads.shape;
   const { pairs, step, gap } = columnsOf(turn);
   const { cos, sin, entries } = turn.angles;
-  const result = emptyOnHeap<tf.Rank.R4>(heads.shape);
-  const [from, to] = viewsOnHeap(heads, result);
-  for (let row = 0; row < B * H * S; row++) {
-    const token = entries === 1 ? row % S : Math.floor(row / (H * S)) * S + (row % S);
-    let angle = token * pairs;
-    const end = angle + pairs;
-    for (let one = row * D; angle < end; one += step, angle++) {
-      const [c, s] = [cos[angle]!, sin[angle]!];
-      const [x, y] = [from[one]!, from[one + gap]!];
-      to[one] = x * c - y * s;
-      to[one + gap] = y * c + x * s;
+  const [from, to] = viewsOnHeap(heads, rows.data);
+  for (let b = 0; b < B; b++) {
+    const tokens = rows.tokens(b);
+    const firstAngle = entries === 1 ? 0 : b * S * pairs;
+    for (let h = 0; h < H; h++) {
+      for (let s = 0; s < tokens; s++) {
+        const row = ((b * H + h) * S + s) * D;
+        const shift = rows.indexOf(b, h, s) - row;
+        let one = row;
+        const end = firstAngle + (s + 1) * pairs;
+        for (let angle = end - pairs; angle < end; angle++, one += step) {
+          const c = cos[angle]!;
+          const n = sin[angle]!;
+          const x = from[one]!;
+          const y = from[one + gap]!;
+          to[one + shift] = x * c - y * n;
+          to[one + gap + shift] = y * c + x * n;
+        }
+        for (let rest = row + 2 * pairs; rest < row + D; rest++) to[rest + shift] = from[rest]!;
+      }
     }
-    for (let rest = row * D + 2 * pairs; rest < (row + 1) * D; rest++) to[rest] = from[rest]!;
   }
-  return result;
 }
 
 /** x cos + (x P) sin, where P puts -y in the place of x and x in that of y. */

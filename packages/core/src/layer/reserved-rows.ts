@@ -1,0 +1,66 @@
+// Keys and values written where a cache has reserved rows for them: turned on the way, in one loop.
+import type * as tf from '@tensorflow/tfjs-core';
+import { viewsOnHeap } from '../backend/wasm-heap';
+import type { KeyValuePart, ReservedRows } from '../contract/key-value-cache';
+import type { HeadRows, PositionMethod, TokenPositions } from '../contract/position';
+
+/**
+ * Writes the rows of heads [B, Hkv, S, D] and [B, Hkv, S, Dv], of which as many count as there are reserved rows.
+ *
+ * @param at where the tokens stand, for a position method that turns keys
+ */
+export function writeReserved(
+  { rows }: ReservedRows,
+  { key, value }: { readonly key: tf.Tensor4D; readonly value: tf.Tensor4D },
+  position: PositionMethod | undefined,
+  at: readonly TokenPositions[],
+): void {
+  const keys = headRows(rows, 'key');
+  if (position?.rotateInto) position.rotateInto(keys, key, 'key', at);
+  else copyHeads(position?.rotate?.(key, 'key', at) ?? key, keys);
+  copyHeads(value, headRows(rows, 'value'));
+}
+
+function headRows({ headStride, runs, ...matrices }: KeyValuePart, name: 'key' | 'value'): HeadRows {
+  const { data, first } = matrices[name];
+  const width = data.shape[1];
+  const runsOf: Int32Array[] = [];
+  const runsOfEntry = (b: number) => {
+    runsOf[b] ??= runs(b);
+    return runsOf[b];
+  };
+  return {
+    data,
+    tokens(b) {
+      const own = runsOfEntry(b);
+      let count = 0;
+      for (let n = 1; n < own.length; n += 2) count += own[n]!;
+      return count;
+    },
+    indexOf(b, h, s) {
+      const own = runsOfEntry(b);
+      let n = 0;
+      for (; s >= own[n + 1]!; n += 2) s -= own[n + 1]!;
+      return (own[n]! + h * headStride + s) * width + first;
+    },
+  };
+}
+
+// Up to here a loop costs less than a view for `set`.
+const shortRow = 128;
+
+function copyHeads(heads: tf.Tensor4D, rows: HeadRows): void {
+  const [B, H, S, D] = heads.shape;
+  const [from, to] = viewsOnHeap(heads, rows.data);
+  for (let b = 0; b < B; b++) {
+    const tokens = rows.tokens(b);
+    for (let h = 0; h < H; h++) {
+      for (let s = 0; s < tokens; s++) {
+        const index = rows.indexOf(b, h, s);
+        const begin = ((b * H + h) * S + s) * D;
+        if (D > shortRow) to.set(from.subarray(begin, begin + D), index);
+        else for (let d = 0; d < D; d++) to[index + d] = from[begin + d]!;
+      }
+    }
+  }
+}
