@@ -3,7 +3,7 @@
 import { Call } from './call';
 import { beginDraws, dropWeights } from './dropout';
 import { addWeightedToOne, fetch } from './decode-products';
-import { loadTile } from './key-tile';
+import { fetchPieces, loadPiece, loadTile } from './key-tile';
 import { addSeenValues, allFinite } from './non-finite';
 import { addWeighted } from './products';
 import { firstKey, lastKey, readQueries, setPanels, setRows } from './query-tile';
@@ -45,13 +45,18 @@ function passKeys(call: Call, workspace: Workspace): void {
     if (!setPanels(call, workspace, key, end)) continue;
     loadTile(call, workspace, key, end);
     if (separates) beginTile(call, workspace, end - key);
-    const isFew = workspace.fewRows !== 0;
-    if (isFew) fetch(workspace.values, workspace.valueStride, end - key);
+    if (workspace.inPieces !== 0) fetchPieces(call, workspace, key, end, true);
+    else if (workspace.fewRows !== 0) fetch(workspace.values, workspace.valueStride, end - key);
     for (let p = 0; p < workspace.panelCount; p++) weighPanel(call, workspace, p);
-    if (isFew) fetch(workspace.keys + workspace.keyStride * ((end - key) as usize), workspace.keyStride, workspace.keysAhead);
+    if (workspace.inPieces !== 0) fetchPieces(call, workspace, end, min(last, end + call.keysPerTile), false);
+    else if (workspace.fewRows !== 0) fetchKeysAhead(workspace, end - key);
     for (let p = 0; p < workspace.panelCount; p++) addValues(call, workspace, p);
   }
   if (call.valueTable !== 0) for (let p = 0; p < workspace.panelCount; p++) addValueTable(call, workspace, p);
+}
+
+function fetchKeysAhead(workspace: Workspace, count: i32): void {
+  fetch(workspace.keys + workspace.keyStride * (count as usize), workspace.keyStride, workspace.keysAhead);
 }
 
 /** Whether sums of values have become too large, or values were no numbers, which then stay so. */
@@ -110,9 +115,33 @@ function addValues(call: Call, workspace: Workspace, p: i32): void {
     addSeenValues(call, workspace, panel, p);
     return;
   }
+  if (workspace.inPieces === 0) {
+    multiplyValues(workspace, p, weights, values, count, workspace.factors);
+    return;
+  }
+  let factors = workspace.factors;
+  for (let key = panel.from, from = weights; key < panel.to; ) {
+    const found = loadPiece(call, workspace, key, panel.to, true);
+    multiplyValues(workspace, p, from, workspace.values, found, factors);
+    key += found;
+    from += (found as usize) << 5;
+    factors = workspace.ones; // what the first has made less
+  }
+}
+
+/** @param factors what the outputs of all panels are multiplied by */
+function multiplyValues(
+  workspace: Workspace,
+  p: i32,
+  weights: usize,
+  values: usize,
+  count: i32,
+  factors: usize,
+): void {
+  const valueStride = workspace.valueStride;
+  const columns = workspace.columns;
   if (workspace.fewRows === 1) {
-    const factor = v128.load32_splat(workspace.factors);
-    addWeightedToOne(weights, values, workspace.valueStride, count, factor, workspace.outputs, workspace.columns);
+    addWeightedToOne(weights, values, valueStride, count, v128.load32_splat(factors), workspace.outputs, columns);
     return;
   }
   for (let half = 0; half < (workspace.fewRows === 0 ? 2 : 1); half++) {
@@ -120,11 +149,11 @@ function addValues(call: Call, workspace: Workspace, p: i32): void {
     addWeighted(
       weights + ((half as usize) << 4),
       values,
-      workspace.valueStride,
+      valueStride,
       count,
-      workspace.factors + ((slot as usize) << 2),
-      workspace.outputs + (((slot * workspace.columns) as usize) << 2),
-      workspace.columns,
+      factors + ((slot as usize) << 2),
+      workspace.outputs + (((slot * columns) as usize) << 2),
+      columns,
     );
   }
 }

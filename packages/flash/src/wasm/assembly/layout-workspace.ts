@@ -1,6 +1,7 @@
 // Divides the workspace of a thread.
 import { Call, Table } from './call';
 import { hasTables } from './tables';
+import { ROWS_UNPACKED } from './key-tile';
 import { aligned, LANES, Line, Lookup, Panel, Products, Workspace, workspaceAt, Row } from './workspace';
 
 let next: u64 = 0;
@@ -44,10 +45,11 @@ function layoutRows(call: Call, workspace: Workspace, isBackward: bool): void {
   const rowSum = reserve(lanes);
   const factors = reserve(lanes);
   const draws = reserve(lanes);
-  const gatheredKeys = reserve(call.keysPerTile, keyColumns);
-  const gatheredValues = reserve(call.keysPerTile, columns);
+  const gatheredKeys = reserve(max(call.keysPerTile, ROWS_UNPACKED), keyColumns);
+  const gatheredValues = reserve(max(call.keysPerTile, ROWS_UNPACKED), columns);
   const ones = reserve(LANES);
   if (!writes) return;
+  workspace.run = 0;
   workspace.rows = rows;
   workspace.panels = panelsAt;
   workspace.queries = queries;

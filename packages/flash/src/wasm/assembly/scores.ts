@@ -4,6 +4,7 @@ import { addBiasTable } from './bias-table';
 import { Call } from './call';
 import { keysTimesFour, keysTimesOne } from './decode-products';
 import { addKeyTable } from './key-table';
+import { loadPiece } from './key-tile';
 import { hideByDense, hideBySpans } from './masks';
 import { keysTimesPanel } from './products';
 import { addQueryTable } from './query-table';
@@ -29,6 +30,14 @@ export function hidesPairs(call: Call, workspace: Workspace, p: i32): bool {
   );
 }
 
+@inline
+function multiplyKeys(call: Call, workspace: Workspace, slot: i32, keys: usize, count: i32, to: usize): void {
+  const queries = workspace.queries + (((slot * call.D) as usize) << 2);
+  if (workspace.fewRows === 0) keysTimesPanel(keys, workspace.keyStride, count, queries, call.D, to);
+  else if (workspace.fewRows === 1) keysTimesOne(keys, workspace.keyStride, count, queries, call.D, to);
+  else keysTimesFour(keys, workspace.keyStride, count, queries, call.D, to);
+}
+
 /**
  * Writes the scores of a panel from `panel.from` on.
  *
@@ -38,11 +47,17 @@ export function scorePanel(call: Call, workspace: Workspace, p: i32, scores: usi
   const panel = panelOf(workspace, p);
   const count = panel.to - panel.from;
   const firstSlot = p * LANES;
-  const keys = workspace.keys + ((panel.from - workspace.tileFrom) as usize) * workspace.keyStride;
-  const queries = workspace.queries + (((firstSlot * call.D) as usize) << 2);
-  if (workspace.fewRows === 0) keysTimesPanel(keys, workspace.keyStride, count, queries, call.D, scores);
-  else if (workspace.fewRows === 1) keysTimesOne(keys, workspace.keyStride, count, queries, call.D, scores);
-  else keysTimesFour(keys, workspace.keyStride, count, queries, call.D, scores);
+  if (workspace.inPieces === 0) {
+    const keys = workspace.keys + ((panel.from - workspace.tileFrom) as usize) * workspace.keyStride;
+    multiplyKeys(call, workspace, firstSlot, keys, count, scores);
+  } else {
+    for (let key = panel.from, to = scores; key < panel.to; ) {
+      const found = loadPiece(call, workspace, key, panel.to, false);
+      multiplyKeys(call, workspace, firstSlot, workspace.keys, found, to);
+      key += found;
+      to += (found as usize) << 5;
+    }
+  }
   if (call.keyTable !== 0) addKeyTable(call, workspace, p, scores);
   if (call.queryTable !== 0) addQueryTable(call, workspace, p, scores);
   if (call.softcap !== 0) capScores(call, scores, count, tanhs);

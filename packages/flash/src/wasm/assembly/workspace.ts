@@ -76,6 +76,8 @@ export class Workspace {
   tileFrom: i32; // the first key of the current tile
   tileCount: i32;
   keysAreConsecutive: i32; // 1: their positions follow each other
+  run: usize; // where the last token was found
+  inPieces: i32; // 1: keys and values are those of a piece, see key-tile.ts
   keys: usize; // of the current tile
   keyStride: usize; // bytes
   keysAhead: i32; // keys that follow in memory, as many as a tile has
