@@ -6,20 +6,22 @@ import { type Backend, chooseBackend, startFrom } from './backends/backend';
 import type { BackendName } from './backends/backend-name';
 import { WrongResultError } from './command-line/errors';
 import type { Outlet } from './command-line/outlet';
-import type { CachedTiming } from './compare/cached-speed';
 import { type ComparisonCases, type ComparisonChoice, comparisonCases } from './compare/cases';
 import { compareVariants } from './compare/comparison';
 import { comparisonLines } from './compare/report';
-import { type Brought, broughtLines, whatItBrings } from './compare/what-it-brings';
-import { type Environment, readEnvironment } from './measure/environment';
+import { broughtLines, whatItBrings } from './compare/what-it-brings';
+import { allowRelaxedSimd } from './gates/relaxed-simd';
+import { type Measurement, measureCells, refuseWrong } from './matrix/measure-cells';
+import { measurePeak, type Peaks } from './matrix/peaks';
+import { beginRun } from './matrix/run';
+import { readEnvironment } from './measure/environment';
 import { writtenLines } from './model/own/written';
-import { prefillCases } from './prefill/cases';
-import { speedLines } from './prefill/report';
-import { type Timing, timePrefill } from './prefill/speed';
+import { prefillCells, prefillSamples } from './prefill/cells';
+import { prefillLines } from './prefill/report';
 import { environmentLines } from './print/environment-lines';
 import { mobyDickSentences } from './published/moby-dick';
 import { loadPublishedModel, type PublishedModel } from './published/model';
-import { type ModelFiles, readModelFiles } from './published/model-files';
+import { readModelFiles } from './published/model-files';
 import { type ModelStudy, studyModel } from './reproduce/model-study';
 import { headline, reproductionLines } from './reproduce/report';
 import { type Reproduction, reproduceSentences, wrongParts } from './reproduce/reproduction';
@@ -31,17 +33,6 @@ export interface BenchOptions {
   /** Which variants, caches and sizes are compared. Where any is chosen, nothing is drawn, and prefill is left out. */
   readonly choice: ComparisonChoice;
   readonly json?: string; // absolute path
-}
-
-/** What `--json` writes. */
-export interface BenchResult {
-  readonly brought: Brought;
-  readonly environment: Environment;
-  readonly backend: Backend;
-  readonly reproduction: Reproduction;
-  readonly study: ModelStudy;
-  readonly comparison: readonly CachedTiming[];
-  readonly prefill?: readonly Timing[];
 }
 
 // Tokens a sentence. Beyond, Melville's are lists; the model reads twice as many.
@@ -66,19 +57,20 @@ function sizes({ name }: Backend, { quick, choice }: BenchOptions) {
 /** @throws where the model is not reproduced, or a layer's numbers or bytes are wrong. */
 export async function bench(options: BenchOptions, outlet: Outlet): Promise<void> {
   const { choice, quick } = options;
+  const opted = allowRelaxedSimd(); // before anything looks for it
   const backend = await chooseBackend(options.backend);
+  const run = beginRun(quick ? 'bench --quick' : 'bench');
   const cases = comparisonCases(choice, { backend: backend.name, quick });
-  const environment = readEnvironment();
   const { comparesOnly, lengths, ...counts } = sizes(backend, options);
   outlet.progress.stage('reading the model');
-  const files = readModelFiles();
-  const model = await loadPublishedModel(files);
+  const model = await loadPublishedModel(readModelFiles());
 
   const reproduction = await reproduce(model, counts.sentences, outlet);
   const proof = [
     headline(reproduction),
     '',
-    ...environmentLines(backend, environment),
+    ...environmentLines(backend, readEnvironment()),
+    ...(opted ? [opted] : []),
     '',
     ...reproductionLines(reproduction),
   ];
@@ -88,25 +80,33 @@ export async function bench(options: BenchOptions, outlet: Outlet): Promise<void
     throw new WrongResultError(wrong.join('\n'));
   }
   const study = await studySentences(model, counts.studied, outlet);
-  const comparison = await compareVariants(cases, outlet.progress);
-  const brought = whatItBrings(cases.at(-1)!, comparison);
+  const peak = await measurePeak(backend.name);
+  const peaks = peak ? { [backend.name]: peak } : {};
+  const comparison = await compareVariants(cases, backend.name, { peaks, progress: outlet.progress });
+  refuseWrong(comparison);
+  const brought = whatItBrings(cases.at(-1)!, comparison.cells);
   outlet.print([...broughtLines(brought, backend.name, outlet.terminal.width), '', ...proof]);
   printComparison({ cases, comparison, study }, outlet);
 
   if (!comparesOnly) await printMaps(model, outlet);
   model.dispose();
   if (!comparesOnly) outlet.print(['', ...(await writtenLines())]);
-  const prefill = comparesOnly ? undefined : await timeLayers(files, { backend, lengths }, outlet);
-  write(options, {
-    brought,
-    environment,
-    backend,
-    reproduction,
-    study,
-    comparison,
-    ...(prefill && { prefill }),
-  });
+  const prefill = comparesOnly ? nothing : await timeBackends(backend, { lengths, peaks }, outlet);
+  write(
+    options,
+    run.result(
+      {
+        backends: [backend],
+        peaks,
+        cells: [...comparison.cells, ...prefill.cells],
+        absent: [...comparison.absent, ...prefill.absent],
+      },
+      { brought, reproduction, study },
+    ),
+  );
 }
+
+const nothing: Measurement = { cells: [], absent: [] };
 
 function reproduce(model: PublishedModel, count: number, { progress }: Outlet): Promise<Reproduction> {
   progress.stage(`reproducing attention on ${count} sentences of Moby Dick`);
@@ -129,7 +129,7 @@ function sentencesOf(model: PublishedModel, count: number, fewest: number): stri
 
 interface Compared {
   readonly cases: readonly ComparisonCases[];
-  readonly comparison: readonly CachedTiming[];
+  readonly comparison: Measurement;
   readonly study: ModelStudy;
 }
 
@@ -143,18 +143,20 @@ async function printMaps(model: PublishedModel, { print, terminal }: Outlet): Pr
   print(['', ...mapLines(await encoderReader(model).read('Call me Ishmael.', 2), 2, terminal)]);
 }
 
-async function timeLayers(
-  files: ModelFiles,
-  { backend, lengths }: { readonly backend: Backend; readonly lengths: readonly number[] },
+async function timeBackends(
+  backend: Backend,
+  { lengths, peaks }: { readonly lengths: readonly number[]; readonly peaks: Peaks },
   { print, progress, terminal }: Outlet,
-): Promise<Timing[]> {
+): Promise<Measurement> {
   const backends = await startFrom(backend.name);
   progress.stage(`timing prefill on ${backends.join(' and ')}, each case checked first`);
-  const timings = await timePrefill(prefillCases(files, lengths), backends, progress.advance);
-  print(['', ...speedLines(timings, backends, terminal.width)]);
-  return timings;
+  const cells = prefillCells(backends, lengths);
+  const measured = await measureCells({ cells, samples: prefillSamples }, { peaks, onRun: progress.advance });
+  refuseWrong(measured);
+  print(['', ...prefillLines(measured.cells, terminal.width)]);
+  return measured;
 }
 
-function write({ json }: BenchOptions, result: BenchResult): void {
+function write({ json }: BenchOptions, result: object): void {
   if (json !== undefined) writeFileSync(json, `${JSON.stringify(result, null, 2)}\n`);
 }

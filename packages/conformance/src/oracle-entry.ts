@@ -1,5 +1,5 @@
 // `@polyhead/conformance/oracle`: the oracle without the suite, for programs that run outside vitest.
-export { layerOracle } from './layer-oracle';
+export { type LayerOracle, layerOracle } from './layer-oracle';
 export {
   attentionOracle,
   type HostTensor,

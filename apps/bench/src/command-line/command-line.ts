@@ -2,15 +2,12 @@
 import { availableParallelism } from 'node:os';
 import { Command, CommanderError, Option } from 'commander';
 import { attentionCommand } from '../attention/command';
+import { registries } from '../axes/registries';
 import { type BackendName, backendNames } from '../backends/backend-name';
 import { claimsCommand } from '../claims/command';
-import { caches } from '../compare/caches';
 import { batchSizes, type ComparisonChoice, tokenRange } from '../compare/cases';
-import { shapes } from '../compare/shapes';
-import { variants } from '../compare/variants';
 import { modelCommand } from '../model/command';
 import { planCommand } from '../plan/command';
-import { methods } from '../positions/methods';
 import { UsageError, WrongResultError } from './errors';
 import { listOf, oneOf, wholeNumber } from './option-values';
 import type { Outlet } from './outlet';
@@ -102,15 +99,16 @@ function addChoices(program: Command): void {
     program.addOption(new Option(flags, description).argParser(listOf(parse)));
   const among = (list: readonly { readonly name: string }[]) => list.map(({ name }) => name);
   program.optionsGroup('Compare only, and only these (several with commas between them):');
+  const { layers, variants, caches, positions } = registries;
   const names = among(variants);
   choice('--variant <names>', `${names.join(', ')}; ${names[0]} is always there`, oneOf(names));
   choice('--cache <names>', among(caches).join(', '), oneOf(among(caches)));
-  choice('--shape <names>', among(shapes).join(', '), oneOf(among(shapes)));
+  choice('--shape <names>', among(layers).join(', '), oneOf(among(layers)));
   const { from, to } = tokenRange;
   choice('--tokens <numbers>', `in the cache, ${from} to ${to}`, wholeNumber(from, to));
   choice('--batch <numbers>', batchSizes.join(', '), oneOf(batchSizes));
   program.optionsGroup('Compare position methods with none, and nothing else:');
-  choice('--position <names>', among(methods).join(', '), oneOf(among(methods)));
+  choice('--position <names>', among(positions).join(', '), oneOf(among(positions)));
 }
 
 function addBackends(program: Command, outlet: Outlet): void {

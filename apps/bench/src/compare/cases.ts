@@ -1,10 +1,11 @@
 // Which layers, caches and sizes are compared, and that they can be.
+import type { ComparedCache } from '../axes/caches';
+import type { ComparedLayer } from '../axes/layers';
+import { registries as all, type Registries } from '../axes/registries';
+import type { ComparedVariant } from '../axes/variants';
 import type { BackendName } from '../backends/backend-name';
 import { UsageError } from '../command-line/errors';
 import { formatBytes } from '../print/byte-size';
-import { type ComparedCache, caches } from './caches';
-import { type ComparisonShape, shapes } from './shapes';
-import { type ComparedVariant, variants } from './variants';
 
 export const batchSizes: readonly number[] = [1, 4];
 
@@ -22,7 +23,7 @@ export interface ComparisonChoice {
 
 /** The cases of one shape: all variants with all caches, for every number of tokens and every batch. */
 export interface ComparisonCases {
-  readonly shape: ComparisonShape;
+  readonly shape: ComparedLayer;
   /** The first is what the others are compared with. */
   readonly variants: readonly ComparedVariant[];
   /** Of those chosen, the ones that do not fit the shape. */
@@ -30,7 +31,9 @@ export interface ComparisonCases {
   readonly caches: readonly ComparedCache[];
   readonly tokens: readonly number[];
   readonly batches: readonly number[];
-  /** Runs that are timed. */
+  /** Of a prompt; 0: none is timed. */
+  readonly prefill: number;
+  /** Calls that are timed. */
   readonly samples: number;
 }
 
@@ -45,20 +48,14 @@ interface Circumstances {
   readonly registries?: Registries;
 }
 
-interface Registries {
-  readonly variants: readonly ComparedVariant[];
-  readonly caches: readonly ComparedCache[];
-  readonly shapes: readonly ComparisonShape[];
-}
-
 /** What is compared where nothing is chosen. */
-type Preset = ComparisonShape['quick'];
+type Preset = ComparedLayer['quick'];
 
 /** @throws UsageError where nothing is left to compare, or memory does not hold it */
 export function comparisonCases(choice: ComparisonChoice, circumstances: Circumstances): ComparisonCases[] {
-  const { registries = { variants, caches, shapes } } = circumstances;
+  const { registries = all } = circumstances;
   const chosen = choice.shape
-    ? registries.shapes.filter(({ name }) => choice.shape!.includes(name))
+    ? registries.layers.filter(({ name }) => choice.shape!.includes(name))
     : defaultShapes(choice, circumstances, registries);
   return chosen.map((shape) => {
     const cases = casesOf(shape, choice, circumstances, registries);
@@ -73,15 +70,17 @@ function defaultShapes(
   { variant }: ComparisonChoice,
   { backend }: Circumstances,
   registries: Registries,
-): readonly ComparisonShape[] {
-  const affordable = registries.shapes.filter(({ isLarge }) => !(isLarge && backend === 'cpu'));
+): readonly ComparedLayer[] {
+  const affordable = registries.layers.filter(
+    ({ isLarge, isOptional }) => !isOptional && !(isLarge && backend === 'cpu'),
+  );
   const wanted = registries.variants.filter(({ name }) => variant?.includes(name) ?? true);
   const fitting = affordable.filter(({ config }) => wanted.some((one) => !one.unfit(config)));
   return fitting.length > 0 ? fitting : affordable;
 }
 
 function casesOf(
-  shape: ComparisonShape,
+  shape: ComparedLayer,
   choice: ComparisonChoice,
   { backend, quick }: Circumstances,
   registries: Registries,
@@ -100,8 +99,19 @@ function casesOf(
     caches: registries.caches.filter(({ name, isOptional }) => cache?.includes(name) ?? !isOptional),
     tokens: choice.tokens ?? (quick || isSlow ? [256] : [256, 1024]),
     batches: batch,
+    prefill: prefillTokens(shape, choice, isSlow),
     samples: isSlow ? 3 : samples,
   };
+}
+
+/** Of a large layer a prompt takes seconds: it is timed where the layer is asked for. */
+function prefillTokens(
+  { isLarge, name }: ComparedLayer,
+  { shape }: ComparisonChoice,
+  isSlow: boolean,
+): number {
+  if (isLarge && (isSlow || !shape?.includes(name))) return 0;
+  return isSlow ? 64 : 512;
 }
 
 function checkVariants(
@@ -138,7 +148,7 @@ function checkMemory({ shape, variants: fitting, caches: kinds, tokens, batches 
 }
 
 /** Weights of the same name and shape are shared. */
-function weightBytes({ config }: ComparisonShape, fitting: readonly ComparedVariant[]): number {
+function weightBytes({ config }: ComparedLayer, fitting: readonly ComparedVariant[]): number {
   const shared = new Map(
     fitting.flatMap((variant) =>
       Object.entries(variant.variableShapes(config)).map(([name, shape]) => [`${name}: ${shape}`, shape]),

@@ -1,78 +1,89 @@
-// Memory and speed of variants and caches: layers of well-known shapes in prefill and in decoding.
-
-import type { AttentionKernel } from '@polyhead/core';
+// Memory and speed of variants and caches: layers of well-known shapes in prefill and in decoding, as cells that take turns.
+import { registries as all, type Registries } from '../axes/registries';
+import type { BackendName } from '../backends/backend-name';
 import type { Progress } from '../command-line/progress';
-import { evenlySpread } from '../measure/evenly-spread';
-import { type CachedRun, type CachedTiming, type ComparedLayer, timeCached } from './cached-speed';
-import type { ComparisonCases } from './cases';
-import { comparedKernels } from './kernels';
-import type { ComparisonShape } from './shapes';
-import { sharedWeights } from './shared-weights';
+import { type Circumstances, type Measurement, measureCells, type Turns } from '../matrix/measure-cells';
+import type { CellAxes } from '../matrix/result';
+import { type ComparisonCases, tokenRange } from './cases';
 
-/** Of a prompt. */
-export const prefillTokens = 32;
+/** With so few tokens in the cache a step is projections and little else. */
+export const fewTokens = tokenRange.from;
 
-/** One shape after the other: their weights together would not fit. */
+/** A large layer takes seconds for a prompt. */
+const promptsOfLarge = 2;
+
+interface Named extends Turns {
+  readonly title: string;
+}
+
+/** One after the other: weights of all layers together would not fit. */
 export async function compareVariants(
   cases: readonly ComparisonCases[],
-  progress: Progress,
-): Promise<CachedTiming[]> {
-  const timings: CachedTiming[] = [];
-  for (const { shape, variants, ...sizes } of cases) {
-    progress.stage(`comparing variants of the ${shape.title}: making weights`);
-    const [fastest, other] = comparedKernels();
-    const layers = createLayers(shape, variants, fastest!);
-    // The other kernel would double the time: it is measured where the report compares the two.
-    const slower = other ? [{ ...layers[0]!, kernel: other, caches: sizes.caches.slice(-1) }] : [];
-    try {
-      for (const run of runsOf(shape, sizes)) {
-        progress.stage(`comparing variants of the ${shape.title}: ${describeRun(run)}`);
-        const compared = run.phase === 'decode' ? [...layers, ...slower] : layers;
-        timings.push(...(await timeCached(compared, run, progress.advance)));
-      }
-    } finally {
-      for (const { attention } of layers) attention.dispose();
+  backend: BackendName,
+  { progress, ...circumstances }: Circumstances & { readonly progress: Progress },
+): Promise<Measurement> {
+  const cells = [];
+  const absent = [];
+  for (const some of cases) {
+    for (const { title, ...turns } of turnsOf(some, backend, circumstances.registries)) {
+      progress.stage(`comparing variants of the ${some.shape.title}: ${title}`);
+      const measured = await measureCells(turns, { ...circumstances, onRun: progress.advance });
+      cells.push(...measured.cells);
+      absent.push(...measured.absent);
     }
   }
-  return timings;
+  return { cells, absent };
 }
 
-function createLayers(
-  shape: ComparisonShape,
-  variants: ComparisonCases['variants'],
-  kernel: AttentionKernel,
-): ComparedLayer[] {
-  const shared = sharedWeights();
-  const heads = evenlySpread(3, shape.config.numHeads);
-  const columns = evenlySpread(64, shape.config.embedDim);
-  try {
-    return variants.map((variant) => {
-      // Layers of one shape start alike, whatever the variant.
-      const attention = variant.create({ ...shape.config, seed: 1 }, shared.initializer);
-      const sampled = variant.sample(attention, { heads, columns });
-      return { shape, variant, attention, kernel, sampled };
-    });
-  } finally {
-    shared.dispose();
-  }
-}
-
-/** Prefill does not depend on the tokens that a cache will hold. */
-function runsOf(
-  shape: ComparisonShape,
-  { caches, batches, tokens, samples }: Omit<ComparisonCases, 'shape' | 'variants' | 'leftOut'>,
-): CachedRun[] {
-  const shared = { caches, samples };
-  const prefill = batches
-    .filter((batch) => shape.prefillBatches.includes(batch))
-    .map((batch): CachedRun => ({ ...shared, phase: 'prefill', batch, tokens: prefillTokens }));
-  const decode = batches.flatMap((batch) =>
-    tokens.map((count): CachedRun => ({ ...shared, phase: 'decode', batch, tokens: count })),
+export function turnsOf(
+  { shape, variants, caches, batches, tokens, prefill, samples }: ComparisonCases,
+  backend: BackendName,
+  { kernels }: Registries = all,
+): Named[] {
+  const [first] = variants;
+  const [best, plain] = kernels;
+  const base = { layer: shape.name, position: 'none', backend };
+  const lastCache = caches.at(-1)!.name;
+  const cellsOf = (phase: CellAxes['phase'], size: Pick<CellAxes, 'tokens' | 'batch'>) => {
+    // How a cache adds rows matters little beside a prompt.
+    const kinds = phase === 'prefill' ? caches.slice(-1) : caches;
+    const cell = { ...base, ...size, phase };
+    return [
+      ...variants.flatMap((variant) =>
+        kinds.map((cache) => ({ ...cell, variant: variant.name, cache: cache.name, kernel: best!.name })),
+      ),
+      // The other kernel would double the time: it is measured where the report compares the two.
+      { ...cell, variant: first!.name, cache: lastCache, kernel: plain!.name },
+    ];
+  };
+  const [batch, longest] = [Math.min(...batches), Math.max(...tokens)];
+  const small = fewerHeads(shape, variants).map(({ name }) => ({
+    ...base,
+    ...{ phase: 'decode' as const, tokens: fewTokens, batch },
+    ...{ variant: name, cache: lastCache, kernel: best!.name },
+  }));
+  const decode = batches.flatMap((size) =>
+    tokens.map((count) => {
+      const isLongest = size === batch && count === longest && count !== fewTokens;
+      return {
+        title: `decoding to ${count} tokens, batch ${size}`,
+        cells: [...cellsOf('decode', { tokens: count, batch: size }), ...(isLongest ? small : [])],
+        samples,
+      };
+    }),
   );
-  return [...prefill, ...decode];
+  const prompt = {
+    title: `a prompt of ${prefill} tokens`,
+    cells: cellsOf('prefill', { tokens: prefill, batch }),
+    samples: shape.isLarge ? promptsOfLarge : samples,
+  };
+  return [...(prefill > 0 ? [prompt] : []), ...decode];
 }
 
-function describeRun({ phase, batch, tokens }: CachedRun): string {
-  const what = phase === 'prefill' ? `a prompt of ${tokens} tokens` : `decoding to ${tokens} tokens`;
-  return `${what}, batch ${batch}`;
+/** The first, and the first that has fewer key/value heads, where one has. */
+function fewerHeads(shape: ComparisonCases['shape'], variants: ComparisonCases['variants']) {
+  const headsOf = (variant: (typeof variants)[number]) => variant.cacheShape(shape.config, 1).heads;
+  const [full] = variants;
+  const fewer = variants.find((variant) => headsOf(variant) < headsOf(full!));
+  return fewer ? [full!, fewer] : [];
 }

@@ -1,20 +1,19 @@
 // Memory and speed of variants and caches, as lines that a person reads.
+import type { AbsentCell, MeasuredCell } from '../matrix/result';
 import { formatBytes } from '../print/byte-size';
 import { count, threeDigits, times } from '../print/format-number';
 import { alignWithin } from '../print/table';
-import type { CachedTiming } from './cached-speed';
 import type { ComparisonCases } from './cases';
-import { prefillTokens } from './comparison';
 
-/** The tables of one shape, as full as `width` allows. */
+/** The tables of one layer, as full as `width` allows. */
 export function comparisonLines(
   cases: ComparisonCases,
-  timings: readonly CachedTiming[],
+  { cells, absent }: { readonly cells: readonly MeasuredCell[]; readonly absent: readonly AbsentCell[] },
   width: number,
 ): string[] {
-  const ofShape = timings.filter(({ shape }) => shape === cases.shape.name);
-  const [prefill, decode] = ['prefill', 'decode'].map((name) =>
-    ofShape.filter(({ phase }) => phase === name),
+  const ofLayer = cells.filter(({ layer }) => layer === cases.shape.name);
+  const [prefill, decode] = (['prefill', 'decode'] as const).map((name) =>
+    ofLayer.filter(({ phase }) => phase === name),
   );
   const { embedDim: E, numHeads } = cases.shape.config;
   return [
@@ -22,16 +21,28 @@ export function comparisonLines(
     ...byteLines(cases, decode!, width),
     ...(prefill!.length > 0 ? prefillLines(cases, prefill!, width) : []),
     ...decodeLines(cases, decode!, width),
-    ...noteLines(cases, ofShape),
+    ...noteLines(cases, ofLayer),
+    ...absent
+      .filter(({ layer }) => layer === cases.shape.name)
+      .map(
+        ({ variant, cache, kernel, phase, reason }) =>
+          `no ${phase} of ${variant}, ${cache}, ${kernel}: ${reason}`,
+      ),
   ];
 }
 
 /** In the first cache. */
-function byteLines({ variants, tokens }: ComparisonCases, decode: readonly CachedTiming[], width: number) {
+function byteLines(
+  { variants, caches, tokens }: ComparisonCases,
+  decode: readonly MeasuredCell[],
+  width: number,
+) {
   const longest = Math.max(...tokens);
-  const rows = variants.map((variant) => {
-    const { keyValueHeads, bytes, batch } = find(decode, { variant: variant.name, tokens: longest });
-    return { variant: variant.name, keyValueHeads, bytes: bytes.allocated / batch };
+  const rows = variants.flatMap((variant) => {
+    const cell = decode.find(isLike({ variant: variant.name, cache: caches[0]!.name, tokens: longest }));
+    if (!cell) return [];
+    const { keyValueHeads, cacheBytes, batch } = cell;
+    return [{ variant: variant.name, keyValueHeads, bytes: cacheBytes!.allocated / batch }];
   });
   return [
     'Keys and values, predicted and allocated, of one sequence',
@@ -52,21 +63,23 @@ function byteLines({ variants, tokens }: ComparisonCases, decode: readonly Cache
   ];
 }
 
-function prefillLines(
-  { variants, caches }: ComparisonCases,
-  timings: readonly CachedTiming[],
-  width: number,
-) {
-  const batches = [...new Set(timings.map(({ batch }) => batch))];
-  const columns = caches.flatMap(({ name: cache }) => batches.map((batch) => ({ cache, batch })));
-  const head = ['variant', ...columns.map(({ cache, batch }) => `${cache}, ${batch}`)];
-  const rows = layersOf(timings).map(({ label, ...layer }) => [
-    label,
-    ...columns.map((column) => withRatio(find(timings, { ...layer, ...column }), ({ median }) => median)),
+/** One row a variant and kernel: what a prompt takes, and what part of the machine that is. */
+function prefillLines({ variants }: ComparisonCases, cells: readonly MeasuredCell[], width: number) {
+  const [{ tokens, cache }] = cells as [MeasuredCell];
+  const head = ['variant', 'ms', 'times as fast', '10th–90th', 'first', 'GFLOP/s', 'of peak', 'peak bytes'];
+  const rows = cells.map((cell) => [
+    labelOf(cell, cells[0]!),
+    threeDigits(cell.time.median),
+    ratioTo(cells[0]!, cell),
+    `${threeDigits(cell.time.p10)}–${threeDigits(cell.time.p90)}`,
+    threeDigits(cell.first),
+    cell.gflops === undefined ? '–' : threeDigits(cell.gflops),
+    cell.shareOfPeak === undefined ? '–' : `${Math.round(100 * cell.shareOfPeak)} %`,
+    formatBytes(cell.peakBytes),
   ]);
   return [
     '',
-    `Prefill of ${prefillTokens} tokens: ms (times as fast as ${variants[0]!.name}), by cache and batch`,
+    `Prefill of ${count(tokens)} tokens into the ${cache} cache, beside ${variants[0]!.name}`,
     ...alignWithin(width, [head, ...rows], { right: head.map((_, column) => column).slice(1) }),
   ];
 }
@@ -74,20 +87,25 @@ function prefillLines(
 /** One row a layer and cache. */
 function decodeLines(
   { variants, caches, batches, tokens }: ComparisonCases,
-  timings: readonly CachedTiming[],
+  cells: readonly MeasuredCell[],
   width: number,
 ): string[] {
   const columns = batches.flatMap((batch) => tokens.map((length) => ({ batch, tokens: length })));
   const head = ['variant', 'cache', ...columns.map((column) => `${column.batch} × ${count(column.tokens)}`)];
-  const rows = layersOf(timings).flatMap(({ label, ...layer }) =>
+  const rows = layersOf(cells).flatMap(({ label, variant, kernel }) =>
     caches
-      .filter(({ name: cache }) => timings.some(isLike({ ...layer, cache })))
+      .filter(({ name: cache }) => cells.some(isLike({ variant, kernel, cache })))
       .map(({ name: cache }) => [
         label,
         cache,
-        ...columns.map((column) =>
-          withRatio(find(timings, { ...layer, cache, ...column }), ({ tokensPerSecond }) => tokensPerSecond),
-        ),
+        ...columns.map((column) => {
+          const cell = cells.find(isLike({ variant, kernel, cache, ...column }));
+          const first = cells.find(
+            isLike({ variant: variants[0]!.name, kernel: cells[0]!.kernel, cache, ...column }),
+          );
+          if (!cell || !first) return '–';
+          return `${threeDigits(cell.tokensPerSecond)} (${ratioTo(first, cell)})`;
+        }),
       ]),
   );
   return [
@@ -97,35 +115,50 @@ function decodeLines(
   ];
 }
 
-/** Each variant and kernel that was measured; only a kernel other than the first's is named. */
-function layersOf(timings: readonly CachedTiming[]) {
-  const [first] = timings;
+/** Each variant and kernel that was measured. */
+function layersOf(cells: readonly MeasuredCell[]) {
   const labels = new Map(
-    timings.map(({ variant, kernel }) => {
-      const label = kernel === first!.kernel ? variant : `${variant}, ${kernel}`;
-      return [label, { label, variant, kernel }];
+    cells.map((cell) => {
+      const { variant, kernel } = cell;
+      return [`${variant}, ${kernel}`, { label: labelOf(cell, cells[0]!), variant, kernel }];
     }),
   );
   return [...labels.values()];
 }
 
-function find(timings: readonly CachedTiming[], wanted: Partial<CachedTiming>): CachedTiming {
-  return timings.find(isLike(wanted))!;
+/** Only a kernel other than the first's is named. */
+const labelOf = ({ variant, kernel, ran }: MeasuredCell, first: MeasuredCell) =>
+  kernel === first.kernel ? variant : `${variant}, ${ran}`;
+
+const isLike = (wanted: Partial<MeasuredCell>) => (cell: MeasuredCell) =>
+  Object.entries(wanted).every(([name, value]) => cell[name as keyof MeasuredCell] === value);
+
+/** How many times as fast; marked where one of both had less than a processor. */
+export function ratioTo(first: MeasuredCell, cell: MeasuredCell): string {
+  const ratio = (first.time.median / cell.time.median).toFixed(2);
+  return `${first.busy || cell.busy ? '≈' : ''}${ratio} ×`;
 }
 
-const isLike = (wanted: Partial<CachedTiming>) => (timing: CachedTiming) =>
-  Object.entries(wanted).every(([name, value]) => timing[name as keyof CachedTiming] === value);
+/** What the mark of a busy machine means, where there is one. */
+export function busyNote(cells: readonly MeasuredCell[]): string[] {
+  const busy = cells.filter((cell) => cell.busy);
+  if (busy.length === 0) return [];
+  const least = Math.min(...busy.map(({ processorShare }) => processorShare));
+  return [`≈: the machine was busy, as little as ${Math.round(100 * least)} % of a processor was had`];
+}
 
-const withRatio = (timing: CachedTiming, value: (timing: CachedTiming) => number) =>
-  `${threeDigits(value(timing))} (${timing.speedUp.toFixed(2)} ×)`;
-
-function noteLines({ shape, leftOut, caches }: ComparisonCases, timings: readonly CachedTiming[]): string[] {
-  const { samples } = timings[0]!;
-  const error = Math.max(...timings.map((timing) => timing.error));
+function noteLines({ shape, leftOut, caches }: ComparisonCases, cells: readonly MeasuredCell[]): string[] {
+  if (cells.length === 0) return [];
+  const error = Math.max(...cells.map((cell) => cell.error));
+  const samples = cells.map(({ time }) => time.samples);
+  const [fewest, most] = [Math.min(...samples), Math.max(...samples)];
+  const lossy = cells.find(({ storageError }) => storageError !== undefined);
   return [
-    `kernel ${timings[0]!.kernel}, where no other is named`,
-    `medians of ${samples} runs, in turn; largest difference to doubles ${error.toExponential(0)}`,
-    ...caches.map(({ name }) => `${name}: ${find(timings, { cache: name }).writes}`),
+    `kernel ${cells[0]!.ran}, where no other is named`,
+    `medians of ${fewest === most ? most : `${fewest} to ${most}`} runs, in turn; largest difference to doubles ${error.toExponential(0)}`,
+    ...busyNote(cells),
+    ...(lossy ? ['a cache of fewer bits is held to the numbers that it keeps'] : []),
+    ...caches.map(({ name, writes }) => `${name}: ${writes()}`),
     ...leftOut.map((variant) => `no ${variant.name}: ${variant.unfit(shape.config)}`),
   ];
 }

@@ -1,84 +1,92 @@
-// The first screen of the report: what the kernel brings, what fewer key/value heads bring, and when a cache is the larger part.
+// The first screen of the report: what the kernel, fewer key/value heads, smaller projections and the cache each bring, and
+// when a cache is the larger part.
+import { caches as allCaches } from '../axes/caches';
 import { wrapText } from '../command-line/terminal';
+import { outweighsFrom, weightBytes } from '../matrix/memory';
+import type { Brought, MeasuredCell } from '../matrix/result';
 import { formatBytes } from '../print/byte-size';
-import { count, threeDigits } from '../print/format-number';
-import type { CachedTiming } from './cached-speed';
+import { count, percent, threeDigits } from '../print/format-number';
 import type { ComparisonCases } from './cases';
+import { fewTokens } from './comparison';
 
-/** Of one layer with its longest context: one sequence where that was measured, in the last cache. */
-export interface Brought {
-  readonly layer: string;
-  readonly tokens: number;
-  readonly batch: number;
-  readonly cache: string;
-  /** The first layer with its kernel, and with `composed`; absent where there is no other kernel. */
-  readonly kernel?: Comparison;
-  /** The first layer, and the first that has fewer key/value heads, with one kernel; absent where none has. */
-  readonly heads?: Comparison;
-  /** From how many tokens on the cache of a sequence takes more bytes than the layer's weights. */
-  readonly outweighs: readonly { readonly keyValueHeads: number; readonly tokens: number }[];
-}
+type Contrast = NonNullable<Brought['kernel']>;
 
-interface Comparison {
-  readonly from: Side;
-  readonly to: Side;
-  readonly speedUp: number;
-}
+const indent = 13;
 
-/** Of what is measured, what the report says. */
-type Side = Pick<CachedTiming, 'kernel' | 'keyValueHeads' | 'tokensPerSecond' | 'error'> & {
-  readonly cacheBytes: number;
-};
-
-const floatBytes = 4;
-const indent = 8;
-
+/** Of the layer with its longest context: one sequence where that was measured, in the last cache. */
 export function whatItBrings(
-  { shape, variants }: Pick<ComparisonCases, 'shape' | 'variants'>,
-  timings: readonly CachedTiming[],
+  { shape, variants, caches }: Pick<ComparisonCases, 'shape' | 'variants' | 'caches'>,
+  cells: readonly MeasuredCell[],
 ): Brought {
-  const decode = timings.filter((t) => t.phase === 'decode' && t.shape === shape.name);
-  const tokens = Math.max(...decode.map((t) => t.tokens));
-  const batch = Math.min(...decode.map((t) => t.batch));
-  const { cache } = decode.at(-1)!;
-  const measured = decode.filter((t) => t.tokens === tokens && t.batch === batch && t.cache === cache);
-  const [full] = measured as [CachedTiming];
-  const slower = measured.find((t) => t.variant === full.variant && t.kernel !== full.kernel);
-  const fewer = measured.find((t) => t.kernel === full.kernel && t.keyValueHeads < full.keyValueHeads);
+  const decode = cells.filter((cell) => cell.phase === 'decode' && cell.layer === shape.name);
+  const tokens = Math.max(...decode.map((cell) => cell.tokens));
+  const batch = Math.min(...decode.map((cell) => cell.batch));
+  const cache = caches.at(-1)!.name;
+  const measured = decode.filter((cell) => cell.tokens === tokens && cell.batch === batch);
+  const inLast = measured.filter((cell) => cell.cache === cache);
+  const [full] = inLast as [MeasuredCell];
+  const slower = inLast.find((cell) => cell.variant === full.variant && cell.ran !== full.ran);
+  const fewer = inLast.find((cell) => cell.kernel === full.kernel && cell.keyValueHeads < full.keyValueHeads);
+  const copied = measured.find(
+    (cell) => cell.cache !== cache && cell.variant === full.variant && cell.kernel === full.kernel,
+  );
+  const almostEmpty = (like: MeasuredCell) =>
+    decode.find((cell) => cell.tokens === fewTokens && cell.variant === like.variant && cell.batch === batch);
+  const empty = fewer && [almostEmpty(full), almostEmpty(fewer)];
+  const involved = [full, slower, fewer, copied, ...(empty ?? [])];
   return {
     layer: shape.title,
-    tokens,
-    batch,
-    cache,
-    ...(slower && { kernel: compare(slower, full) }),
-    ...(fewer && { heads: compare(full, fewer) }),
-    outweighs: [full, ...(fewer ? [fewer] : [])].map((timing) => {
-      const variant = variants.find(({ name }) => name === timing.variant)!;
-      const weightBytes = floatBytes * sizeOf(Object.values(variant.variableShapes(shape.config)));
-      const tokenBytes = timing.bytes.allocated / timing.batch / timing.tokens;
-      return { keyValueHeads: timing.keyValueHeads, tokens: Math.floor(weightBytes / tokenBytes) + 1 };
+    ...{ tokens, batch, cache },
+    ...(slower && { kernel: contrast(slower, full) }),
+    ...(fewer && { heads: contrast(full, fewer) }),
+    ...(tokens !== fewTokens &&
+      empty?.[0] &&
+      empty[1] &&
+      projectionsOf([full, fewer!], [empty[0], empty[1]])),
+    ...(copied && { storage: contrast(copied, full) }),
+    outweighs: [full, ...(fewer ? [fewer] : [])].flatMap((cell) => {
+      const variant = variants.find(({ name }) => name === cell.variant)!;
+      const kind = [...caches, ...allCaches].find(({ name }) => name === cache)!;
+      const from = outweighsFrom(weightBytes(variant, shape), variant.cacheShape(shape.config, 1), kind);
+      return from === undefined ? [] : [{ keyValueHeads: cell.keyValueHeads, tokens: from }];
     }),
+    busy: involved.some((cell) => cell?.busy),
   };
 }
 
-function compare(from: CachedTiming, to: CachedTiming): Comparison {
-  return { from: sideOf(from), to: sideOf(to), speedUp: from.median / to.median };
+/** What fewer heads save a step, and of that what they save where the cache is almost empty: the projections. */
+function projectionsOf(
+  [full, fewer]: readonly [MeasuredCell, MeasuredCell],
+  [fullEmpty, fewerEmpty]: readonly [MeasuredCell, MeasuredCell],
+): Pick<Brought, 'projections'> {
+  const saved = full.time.median - fewer.time.median;
+  const ofProjections = fullEmpty.time.median - fewerEmpty.time.median;
+  if (!(saved > 0)) return {}; // less than the machine's noise
+  return { projections: { tokens: fullEmpty.tokens, saved, ofProjections, share: ofProjections / saved } };
 }
 
-function sideOf({ kernel, keyValueHeads, tokensPerSecond, error, bytes }: CachedTiming): Side {
-  return { kernel, keyValueHeads, tokensPerSecond, error, cacheBytes: bytes.allocated };
+function contrast(from: MeasuredCell, to: MeasuredCell): Contrast {
+  return { from: sideOf(from), to: sideOf(to), speedUp: from.time.median / to.time.median };
 }
 
-const sizeOf = (shapes: readonly (readonly number[])[]) =>
-  shapes.reduce((sum, shape) => sum + shape.reduce((size, n) => size * n, 1), 0);
+function sideOf(cell: MeasuredCell): Contrast['from'] {
+  const { ran, keyValueHeads, cache, time, tokensPerSecond, cacheBytes, error } = cell;
+  return {
+    kernel: ran,
+    ...{ keyValueHeads, cache, milliseconds: time.median, tokensPerSecond, error },
+    cacheBytes: cacheBytes?.allocated ?? 0,
+  };
+}
 
 export function broughtLines(brought: Brought, backend: string, width: number): string[] {
-  const { layer, tokens, batch, cache } = brought;
+  const { layer, tokens, batch, cache, kernel, heads, projections, busy } = brought;
   const sequences = batch === 1 ? 'one sequence' : `${batch} sequences`;
   const paragraphs = [
-    ...(brought.kernel ? [['kernel', kernelSentence(brought.kernel)]] : []),
-    ...(brought.heads ? [['heads', headsSentence(brought.heads)]] : []),
-    ['cache', cacheSentence(brought)],
+    ...(kernel ? [['kernel', kernelSentence(kernel)]] : []),
+    ...(heads ? [['heads', headsSentence(heads)]] : []),
+    ...(projections ? [['projections', projectionsSentence(projections)]] : []),
+    ['cache', cacheSentences(brought)],
+    ...(busy ? [['busy', 'Less than nine tenths of a processor were had: these ratios are unsure.']] : []),
   ];
   return [
     `${layer}: ${count(tokens)} tokens in the ${cache} cache, ${sequences}, on ${backend}`,
@@ -88,7 +96,7 @@ export function broughtLines(brought: Brought, backend: string, width: number): 
   ];
 }
 
-function kernelSentence({ from, to, speedUp }: Comparison): string {
+function kernelSentence({ from, to, speedUp }: Contrast): string {
   const error = Math.max(from.error, to.error).toExponential(0);
   return (
     `${to.kernel} gives the same numbers as ${from.kernel}, both within ${error} of doubles, and a token ` +
@@ -97,7 +105,7 @@ function kernelSentence({ from, to, speedUp }: Comparison): string {
   );
 }
 
-function headsSentence({ from, to, speedUp }: Comparison): string {
+function headsSentence({ from, to, speedUp }: Contrast): string {
   return (
     `${to.keyValueHeads} instead of ${from.keyValueHeads} key/value heads take ${formatBytes(to.cacheBytes)} ` +
     `of cache a layer instead of ${formatBytes(from.cacheBytes)}, and with that kernel give a token ` +
@@ -105,11 +113,29 @@ function headsSentence({ from, to, speedUp }: Comparison): string {
   );
 }
 
-function cacheSentence({ outweighs }: Brought): string {
+/** A share beyond 0 to 1 is noise, which is told as it is. */
+function projectionsSentence({ tokens, saved, ofProjections, share }: NonNullable<Brought['projections']>) {
+  return (
+    `Of the ${threeDigits(saved)} ms that fewer heads save a token, ${threeDigits(ofProjections)} (${percent(share)}) ` +
+    `are smaller projections: so much they save with ${tokens} tokens in the cache. The rest is fewer keys and ` +
+    'values to read.'
+  );
+}
+
+function cacheSentences({ outweighs, storage }: Brought): string {
   const [full, fewer] = outweighs;
   const rest = fewer ? `, with ${fewer.keyValueHeads} from ${count(fewer.tokens)}` : '';
-  return (
-    `With ${full!.keyValueHeads} key/value heads the cache of a sequence weighs more than the layer's weights ` +
-    `from ${count(full!.tokens)} tokens on${rest}.`
-  );
+  return [
+    ...(storage
+      ? [
+          `The ${storage.to.cache} cache gives a token ${threeDigits(storage.speedUp)} times as fast as the ${storage.from.cache} one.`,
+        ]
+      : []),
+    ...(full
+      ? [
+          `With ${full.keyValueHeads} key/value heads the cache of a sequence weighs more than the layer's weights ` +
+            `from ${count(full.tokens)} tokens on${rest}.`,
+        ]
+      : []),
+  ].join(' ');
 }

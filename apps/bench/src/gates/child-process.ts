@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { firstLine } from '../../../../scripts/backends/errors';
+import type { Turn } from '../measure/timed';
 import type { Arena } from './arena';
-import type { Contestant, Entry, Turn } from './contestant';
+import type { Contestant, Entry } from './contestant';
 
 /**
  * The program reads `JobOfChild` from its last argument and the numbers from files, and says `Greeting`. Then it answers

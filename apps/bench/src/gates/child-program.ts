@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { printUncaughtErrors } from '../../../../scripts/backends/errors';
+import { timed } from '../measure/timed';
 import type { AttentionInputs } from './attention-work';
 import type { Greeting, JobOfChild, Program } from './child-process';
-import { timed } from './contestant';
 
 /** One operation: what is timed, and what comes after. */
 export interface Operation<T> {

@@ -3,7 +3,8 @@ import { setTimeout } from 'node:timers/promises';
 import { firstLine } from '../../../../scripts/backends/errors';
 import { allowedError } from '../measure/relative-error';
 import { takeTurns } from '../measure/take-turns';
-import { type Absence, type Contestant, type Entry, isAbsent, type Turn } from './contestant';
+import type { Turn } from '../measure/timed';
+import { type Absence, type Contestant, type Entry, isAbsent } from './contestant';
 import type { Gate } from './gate';
 
 export interface Contest {

@@ -1,10 +1,5 @@
 // Who takes part in a contest, and what is asked of it.
-
-export interface Turn {
-  readonly ms: number;
-  /** Of the processor, for all threads of the process that computes. */
-  readonly cpuMs: number;
-}
+import type { Turn } from '../measure/timed';
 
 export interface Contestant {
   /** `polyhead`, or the library. */
@@ -32,16 +27,3 @@ export interface Absence {
 export type Entry = Contestant | Absence;
 
 export const isAbsent = (entry: Entry): entry is Absence => 'reason' in entry;
-
-/** Milliseconds of one call, by the clock and of the processor. */
-export async function timed<T>(
-  run: () => T | Promise<T>,
-): Promise<{ readonly turn: Turn; readonly result: T }> {
-  const before = process.cpuUsage();
-  const start = performance.now();
-  const called = run();
-  const result = called instanceof Promise ? await called : called; // waiting takes time of its own
-  const ms = performance.now() - start;
-  const { user, system } = process.cpuUsage(before);
-  return { turn: { ms, cpuMs: (user + system) / 1000 }, result };
-}

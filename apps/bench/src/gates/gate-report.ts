@@ -1,18 +1,16 @@
 // The results of `bench gates` as lines that a person reads.
 
+import { leastShare, shareOf } from '../measure/timed';
 import { percent } from '../print/format-number';
 import { alignWithin } from '../print/table';
 import type { ContestResult } from './contest';
-import type { Absence, Turn } from './contestant';
+import type { Absence } from './contestant';
 import { showBound, showRatio } from './gate';
 import type { GateRow, Side } from './gate-rows';
 
 /** The columns that hold numbers, and how many of the others every part of a table shows. */
 const layout = { right: [2, 3, 4, 5], kept: 2 };
 const head = ['ours', 'against', 'ours ms', 'its ms', 'ratio', 'CPU', 'bound (aim)', ''];
-
-/** Of a processor, that a thread has on a quiet machine. */
-const leastShare = 0.95;
 
 /** The rows of one contest. */
 export function contestLines(rows: readonly GateRow[], runs: number, width: number): string[] {
@@ -48,8 +46,7 @@ export function legendLines(rows: readonly GateRow[]): string[] {
 /** A note, where contestants waited for a processor: then the ratios of processor time say more. */
 export function busyLines({ timings }: ContestResult): string[] {
   const turns = timings.flatMap((timing) => timing.turns);
-  const sum = (of: keyof Turn) => turns.reduce((total, turn) => total + turn[of], 0);
-  const share = sum('cpuMs') / sum('ms');
+  const share = shareOf(turns);
   if (!(share < leastShare)) return [];
   return [`the machine was busy: ${percent(share)} of a processor was had, so the ratios of CPU say more`];
 }

@@ -1,7 +1,8 @@
 // What a contest says of each promise, and of every peer that nothing was promised about.
 import { quantile } from '../measure/quantile';
+import type { Turn } from '../measure/timed';
 import type { Contest, ContestResult, Timing } from './contest';
-import type { Contestant, Turn } from './contestant';
+import type { Contestant } from './contestant';
 import { type Gate, type Measure, ratioOf, reaches, type Verdict } from './gate';
 import { ours } from './kernel-under-test';
 import { polyhead } from './peers/polyhead';

@@ -1,7 +1,8 @@
 // A contestant that computes with TensorFlow.js in this process, on the current backend.
 import * as tf from '@tensorflow/tfjs-core';
+import { timed } from '../measure/timed';
 import type { Check } from './check';
-import { type Contestant, timed } from './contestant';
+import type { Contestant } from './contestant';
 
 export interface TensorWork {
   readonly peer: string;

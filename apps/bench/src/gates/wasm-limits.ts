@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { timed } from '../measure/timed';
 import type { Arena } from './arena';
 import { flopOf, keyValueBytes } from './attention-work';
-import { type Contestant, type Entry, timed } from './contestant';
+import type { Contestant, Entry } from './contestant';
 
 /** What assembly/limits.ts exports. */
 interface Limits {
@@ -94,5 +95,27 @@ function limit(op: string, share: number, measure: () => number): Contestant {
       return { ms: turn.ms * share, cpuMs: turn.cpuMs * share };
     },
     dispose() {}, // the memory goes with the contestant
+  };
+}
+
+const tries = 5;
+
+/** The most operations and bytes a second of one thread; undefined where this engine has no relaxed SIMD. */
+export async function measureWasmLimits(): Promise<{ flops: number; bytesPerSecond: number } | undefined> {
+  const module = await compileLimits();
+  if (!module) return undefined;
+  const memory = new WebAssembly.Memory({ initial: readBytes / pageBytes });
+  const { exports } = await WebAssembly.instantiate(module, { env: { memory } });
+  const limits = exports as unknown as Limits;
+  new Float32Array(memory.buffer).fill(1); // untouched pages are all one page of zeros
+  const fastest = async (run: () => number) => {
+    const times: number[] = [];
+    for (let n = 0; n < tries; n++) times.push((await timed(run)).turn.ms);
+    return Math.min(...times) / 1000;
+  };
+  const seconds = await fastest(() => limits.relaxedMultiplyAdd(steps, 1e-3, 0.999));
+  return {
+    flops: limits.flop(steps) / seconds,
+    bytesPerSecond: readBytes / (await fastest(() => limits.readMemory(readBytes))),
   };
 }

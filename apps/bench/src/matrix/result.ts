@@ -54,6 +54,8 @@ const cell = z.object({
   first: positive,
   /** Of the calls after it. */
   time: times,
+  /** The median of processor time of these calls, of all threads: what a busy machine changes least. */
+  processorTime: z.number().nonnegative().optional(),
   /** Of all batch entries together. */
   tokensPerSecond: positive,
   /** Of a call: operations of projections and of visible pairs, and the bytes that must go through memory. */
@@ -70,6 +72,8 @@ const cell = z.object({
   cacheBytes: z.object({ predicted: count, held: count, allocated: count }).optional(),
   /** Largest difference to doubles, as a share of the largest number. */
   error: share,
+  /** How far numbers that a cache keeps are from those it was given, as a share of the largest: of lossy caches. */
+  storageError: share.optional(),
   /** Processor time over time by the clock; more than 1 with threads. */
   processorShare: share,
   /** Less of a processor was had than a quiet machine gives: ratios to this cell are unsure. */

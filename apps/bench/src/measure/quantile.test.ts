@@ -12,7 +12,7 @@ it('refuses to summarize nothing', () => {
   expect(() => quantile([], 0.5)).toThrow('no samples');
 });
 
-it('summarizes by the median and the tenths at both ends', () => {
+it('summarizes by the median, quarters and tenths', () => {
   const samples = Array.from({ length: 11 }, (_, n) => n);
-  expect(spreadOf(samples)).toEqual({ samples: 11, median: 5, p10: 1, p90: 9 });
+  expect(spreadOf(samples)).toEqual({ samples: 11, p10: 1, p25: 2.5, median: 5, p75: 7.5, p90: 9 });
 });

@@ -1,17 +1,22 @@
 export interface Spread {
   readonly samples: number;
+  readonly p25: number;
   readonly median: number;
+  readonly p75: number;
   readonly p10: number;
   readonly p90: number;
 }
 
 export function spreadOf(samples: readonly number[]): Spread {
-  const [p10, median, p90] = [0.1, 0.5, 0.9].map((share) => quantile(samples, share)) as [
-    number,
-    number,
-    number,
-  ];
-  return { samples: samples.length, median, p10, p90 };
+  const at = (share: number) => quantile(samples, share);
+  return {
+    samples: samples.length,
+    p10: at(0.1),
+    p25: at(0.25),
+    median: at(0.5),
+    p75: at(0.75),
+    p90: at(0.9),
+  };
 }
 
 /** The value below which a share of the samples lies, linear between neighbours. */

@@ -1,8 +1,8 @@
 // A call of a layer compared with the same layer in doubles, on some of its heads, rows and columns.
 import type { LayerResult } from '@polyhead/core';
 import type * as tf from '@tensorflow/tfjs-core';
+import type { RowsOfCache } from '../axes/caches';
 import { WrongResultError } from '../command-line/errors';
-import type { CachedRows } from '../compare/caches';
 import { evenlySpread } from '../measure/evenly-spread';
 import { allowedError, relativeError } from '../measure/relative-error';
 import type { SampledLayer } from './sampled-layer';
@@ -11,7 +11,9 @@ export interface CheckedCall {
   readonly what: string;
   readonly query: tf.Tensor3D; // [B, S, E]
   /** What a causal call finds in its cache. */
-  readonly cached?: CachedRows;
+  readonly cached?: RowsOfCache;
+  /** What stands there after the call, where that is other than what was given. */
+  readonly stored?: RowsOfCache;
 }
 
 /**
@@ -36,7 +38,7 @@ export function checkLayer(layer: SampledLayer, call: CheckedCall, result: Layer
 
 function errorsOfEntry(
   layer: SampledLayer,
-  { query, cached }: CheckedCall,
+  { query, cached, stored }: CheckedCall,
   { headOutputs, output }: LayerResult,
   { b, rows }: { readonly b: number; readonly rows: readonly number[] },
 ): number[] {
@@ -54,7 +56,13 @@ function errorsOfEntry(
   return [
     relativeError(
       rows.flatMap((row) => layer.heads.flatMap((h) => headAt(h, row))),
-      layer.headOutputs({ input, rows, causal: true, ...(cached && { cached: cached.entry(b) }) }),
+      layer.headOutputs({
+        input,
+        rows,
+        causal: true,
+        ...(cached && { cached: cached.entry(b) }),
+        ...(stored && { stored: stored.entry(b) }),
+      }),
     ),
     relativeError(
       rows.flatMap((row) => layer.columns.map((column) => outputAt(row, column))),

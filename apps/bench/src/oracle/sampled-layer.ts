@@ -10,6 +10,8 @@ export interface SampledRows {
   readonly causal: boolean;
   /** Keys [Hkv, P, D] and values [Hkv, P, Dv] that stand before those of the input. */
   readonly cached?: { readonly key: Float32Array; readonly value: Float32Array };
+  /** The same with those of the input behind them, where a cache keeps other numbers than it is given. */
+  readonly stored?: { readonly key: Float32Array; readonly value: Float32Array };
 }
 
 export interface SampledLayer {
@@ -49,22 +51,23 @@ export function sampleLayer(layer: Attention, part: SampledPart = {}): SampledLa
   return {
     heads,
     columns,
-    headOutputs({ input, rows, causal, cached }) {
+    headOutputs({ input, rows, causal, cached, stored }) {
       const S = input.length / E;
-      const P = cached ? cached.key.length / Hkv / D : 0;
+      const kept = (stored ?? cached)?.key ?? [];
+      const P = kept.length / Hkv / D - (stored ? S : 0);
       const queryRows = Float64Array.from(
         rows.flatMap((row) => range(row * E, (row + 1) * E)),
         (n) => input[n]!,
       );
-      const own = [key, value].map((of) => swapFirstAxes(project(input, of), S, H)) as [
-        Float64Array,
-        Float64Array,
-      ];
+      const rowsOf = (name: 'key' | 'value', of: Projection, size: number) =>
+        stored
+          ? joinRows(stored[name], new Float64Array(0), { groups, P: P + S, S: 0, size })
+          : joinRows(cached?.[name], swapFirstAxes(project(input, of), S, H), { groups, P, S, size });
       const result = attentionOracle({
         sizes: { B: 1, Hq: H, Hkv: H, Sq: rows.length, Skv: P + S, D, Dv },
         query: swapFirstAxes(project(queryRows, query), rows.length, H),
-        key: joinRows(cached?.key, own[0], { groups, P, S, size: D }),
-        value: joinRows(cached?.value, own[1], { groups, P, S, size: Dv }),
+        key: rowsOf('key', key, D),
+        value: rowsOf('value', value, Dv),
         isVisible: (_b, _h, i, j) => !causal || j <= P + rows[i]!,
       });
       return swapFirstAxes(result.output, H, rows.length);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { causal, slidingWindow } from '@polyhead/core';
 import { attentionCost, cacheBytes, cacheShape, visiblePairs } from '@polyhead/inspect';
 import { expect, it } from 'vitest';
-import { caches } from '../compare/caches';
+import { caches } from '../axes/caches';
 import { chooseModel } from './choose-model';
 import { planAttention, storagesOf } from './plan';
 import { planJson, planLines } from './report';
@@ -47,7 +47,7 @@ it('keeps 4 times fewer bytes with 8 of 32 heads, and finds the context that fit
     return planAttention(model, { context: 4096, batch: 1, memory: { text: '8GB', bytes: 8e9 } });
   });
   expect(full!.cache!.map(({ tokens }) => tokens)).toEqual([1, 1024, 4096, 16_384]);
-  expect(full!.cache![0]!.bytes).toEqual({
+  expect(full!.cache![0]!.bytes).toMatchObject({
     float32: 1_048_576,
     float16: 524_288,
     int8: 262_144,
@@ -88,7 +88,8 @@ it('gives a cache that is added to the registry and takes other bytes a column o
   const request = { context: 400, batch: 1, memory: { text: '1GB', bytes: 1e9 } };
   const plan = planAttention(grouped, request, storagesOf([...caches, window]));
   const row = plan.cache!.find(({ tokens }) => tokens === 400)!;
-  expect(Object.keys(row.bytes)).toEqual(['float32', 'float16', 'int8', 'int4', 'last 100']);
+  const own = ['quantized-8', 'quantized-4', 'kivi-4']; // with their scales
+  expect(Object.keys(row.bytes)).toEqual(['float32', 'float16', 'int8', 'int4', ...own, 'last 100']);
   expect(row.bytes['last 100']).toBe(3 * 800);
   expect(planLines(plan, 200).find((line) => line.startsWith('400 tokens'))).toMatch(/ 2\.34 KiB$/);
 });

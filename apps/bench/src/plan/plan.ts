@@ -1,5 +1,5 @@
 // What a model's attention takes: parameters, bytes of keys and values, operations. Arithmetic; no layer is made.
-import type { CacheShape } from '@polyhead/core';
+import { type CacheShape, isAttentionError } from '@polyhead/core';
 import {
   type CacheStorage,
   cacheBytes,
@@ -7,7 +7,7 @@ import {
   type PlannedAttention,
   storageBits,
 } from '@polyhead/inspect';
-import { type ComparedCache, caches } from '../compare/caches';
+import { type ComparedCache, caches } from '../axes/caches';
 import type { ByteSize } from '../print/byte-size';
 import type { PlannedModel } from './planned-model';
 
@@ -145,8 +145,9 @@ function cacheOf(
         return count * bytes(shapeOf(layer, batch), Math.min(tokens, window));
       }),
     );
+  const able = storages.filter((storage) => kept.every(({ layer }) => holds(storage, shapeOf(layer, batch))));
   const each = (numberOf: (storage: Storage) => number): NumberByStorage =>
-    Object.fromEntries(storages.map((storage) => [storage.name, numberOf(storage)]));
+    Object.fromEntries(able.map((storage) => [storage.name, numberOf(storage)]));
   const contexts = [...new Set([1, Math.ceil(context / 4), context, 4 * context])];
   const bounded = (tokens: number) => kept.some(({ layer }) => (layer.window ?? tokens) < tokens);
   return {
@@ -160,6 +161,17 @@ function cacheOf(
       fits: each((storage) => mostThatFit(memory.bytes, (tokens) => bytesOf(storage, tokens))),
     }),
   };
+}
+
+/** A cache may refuse rows: quantized ones those whose values are columns of keys. */
+function holds({ bytes }: Storage, shape: CacheShape): boolean {
+  try {
+    bytes(shape, 1);
+    return true;
+  } catch (error) {
+    if (isAttentionError(error)) return false;
+    throw error;
+  }
 }
 
 /** The most tokens whose bytes, which never become fewer, are no more than those to be had. */

@@ -1,14 +1,16 @@
 // `bench --position NAMES`: what position methods cost beside none, in one layer.
 import { writeFileSync } from 'node:fs';
+import { named, registries } from '../axes/registries';
 import { chooseBackend } from '../backends/backend';
 import type { BackendName } from '../backends/backend-name';
 import type { Outlet } from '../command-line/outlet';
+import { measureCells, refuseWrong } from '../matrix/measure-cells';
+import { beginRun } from '../matrix/run';
 import { readEnvironment } from '../measure/environment';
 import { environmentLines } from '../print/environment-lines';
-import { measureMemory } from './memory';
-import { type ComparedMethod, methods, type PositionShape } from './methods';
-import { type ComparedPosition, positionLines } from './report';
-import { type PositionRun, timePositions } from './speed';
+import { positionCells, positionLayer } from './cells';
+import { measureMemory, type PositionMemory } from './memory';
+import { positionLines } from './report';
 
 export interface PositionOptions {
   /** Of methods. */
@@ -18,41 +20,45 @@ export interface PositionOptions {
   readonly json?: string; // absolute path
 }
 
-const shape: PositionShape = { embedDim: 512, numHeads: 8, longest: 1024 };
+const lengths = [256, 1024];
+
+/** What a method is and takes, beside its times. */
+export interface PositionFacts extends PositionMemory {
+  readonly name: string;
+  readonly note?: string;
+}
 
 /** @throws WrongResultError for a method whose numbers are wrong */
 export async function comparePositions(options: PositionOptions, outlet: Outlet): Promise<void> {
   const { names, quick, json } = options;
   const backend = await chooseBackend(options.backend);
-  const environment = readEnvironment();
-  const samples = quick ? 5 : 11;
-  // Plain JavaScript takes seconds for a pass.
-  const run: PositionRun = { shape, prefill: [256, 1024], samples: backend.name === 'cpu' ? 3 : samples };
+  const run = beginRun('bench --position');
+  const { embedDim, numHeads } = named(registries.layers, positionLayer)!.config;
+  const shape = { embedDim, numHeads, longest: lengths.at(-1)! };
+  const most = quick ? 5 : 11;
   outlet.progress.stage('comparing position methods, each checked first');
-  const compared = methods.filter(({ name }) => names.includes(name));
-  const positions = await measurePositions(compared, run, outlet);
-  outlet.print([
-    ...positionLines(shape, positions, outlet.terminal.width),
-    '',
-    ...environmentLines(backend, environment),
-  ]);
-  const result = { environment, backend, positions };
-  if (json !== undefined) writeFileSync(json, `${JSON.stringify(result, null, 2)}\n`);
-}
-
-/** None first. */
-export async function measurePositions(
-  compared: readonly ComparedMethod[],
-  run: PositionRun,
-  { progress }: Pick<Outlet, 'progress'>,
-): Promise<ComparedPosition[]> {
-  const timings = await timePositions(compared, run, progress.advance);
-  return timings.map((timing, n) => {
-    const method = compared[n - 1];
+  const measured = await measureCells(
+    // Plain JavaScript takes seconds for a pass.
+    {
+      cells: positionCells(names, backend.name, { lengths }),
+      samples: { seconds: 30, least: 3, most },
+    },
+    { onRun: outlet.progress.advance },
+  );
+  refuseWrong(measured);
+  const positions = ['none', ...names].map((name): PositionFacts => {
+    const method = named(registries.positions, name);
     return {
-      ...timing,
-      ...measureMemory(method, run.shape),
+      name,
+      ...measureMemory(method, shape),
       ...(method?.note !== undefined && { note: method.note }),
     };
   });
+  outlet.print([
+    ...positionLines(shape, { positions, ...measured }, outlet.terminal.width),
+    '',
+    ...environmentLines(backend, readEnvironment()),
+  ]);
+  const result = { ...run.result({ backends: [backend], peaks: {}, ...measured }), positions };
+  if (json !== undefined) writeFileSync(json, `${JSON.stringify(result, null, 2)}\n`);
 }

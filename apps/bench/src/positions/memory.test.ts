@@ -1,9 +1,9 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { expect, it } from 'vitest';
+import { type PositionShape, positions } from '../axes/positions';
 import { measureMemory, naiveBytes } from './memory';
-import { methods, type PositionShape } from './methods';
 
-const named = (name: string) => methods.find((method) => method.name === name);
+const named = (name: string) => positions.find((method) => method.name === name);
 
 const small: PositionShape = { embedDim: 16, numHeads: 2, longest: 24 };
 
@@ -31,7 +31,7 @@ it('tells what is held at once by all heads, and by one', () => {
 });
 
 // No distance of bertRelative is clipped, and both queries and keys are multiplied by all of them.
-it.each(methods)('$name holds far less than a vector for each pair', { timeout: 60_000 }, (method) => {
+it.each(positions)('$name holds far less than a vector for each pair', { timeout: 60_000 }, (method) => {
   const shape: PositionShape = { embedDim: 64, numHeads: 1, longest: 1024 };
   expect(naiveBytes(shape)).toBe(268_435_456);
   const share = method.name === 'bertRelative' ? 1 / 6 : 1 / 10;

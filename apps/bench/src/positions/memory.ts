@@ -1,14 +1,14 @@
 // What a position method takes: parameters, its tables in a call, and the most that a forward pass holds at once.
 import { peakBytes } from '@polyhead/conformance/memory';
 import { causal, type RelativeTables } from '@polyhead/core';
+import { MultiHeadAttention } from '@polyhead/multi-head';
 import * as tf from '@tensorflow/tfjs-core';
 import {
-  type ComparedMethod,
-  createPositioned,
+  type ComparedPosition,
+  type CreatedPosition,
   headDimOf,
-  type PositionedLayer,
   type PositionShape,
-} from './methods';
+} from '../axes/positions';
 
 export interface PositionMemory {
   readonly parameters: number;
@@ -24,7 +24,7 @@ const mask = causal();
 const floatBytes = 4;
 
 /** Of layers of its own, so that nothing is kept from earlier calls. */
-export function measureMemory(compared: ComparedMethod | undefined, shape: PositionShape): PositionMemory {
+export function measureMemory(compared: ComparedPosition | undefined, shape: PositionShape): PositionMemory {
   const layer = createPositioned(compared, shape);
   const oneHead = createPositioned(compared, { ...shape, embedDim: headDimOf(shape), numHeads: 1 });
   const variables = layer.method?.position.variables ?? [];
@@ -34,9 +34,25 @@ export function measureMemory(compared: ComparedMethod | undefined, shape: Posit
     tableBytes: tableBytesOf(layer),
     ...peaks,
   };
-  layer.dispose();
-  oneHead.dispose();
+  for (const { attention, method } of [layer, oneHead]) {
+    attention.dispose();
+    method?.position.dispose();
+  }
   return memory;
+}
+
+interface PositionedLayer {
+  readonly shape: PositionShape;
+  readonly attention: MultiHeadAttention;
+  /** Absent in a layer without positions. */
+  readonly method?: CreatedPosition | undefined;
+}
+
+function createPositioned(compared: ComparedPosition | undefined, shape: PositionShape): PositionedLayer {
+  const { embedDim, numHeads } = shape;
+  const method = compared?.create(shape);
+  const parts = method ? { position: method.position } : {};
+  return { shape, attention: new MultiHeadAttention({ embedDim, numHeads, seed: 1 }, parts), method };
 }
 
 function peakOf({ attention, shape }: PositionedLayer): number {

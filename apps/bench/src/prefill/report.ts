@@ -1,64 +1,55 @@
 // Prefill on each backend, as lines that a person reads.
-import type { BackendName } from '../backends/backend-name';
+import { busyNote } from '../compare/report';
+import type { MeasuredCell } from '../matrix/result';
 import { count } from '../print/format-number';
 import { alignColumns } from '../print/table';
-import { layerNotes } from './cases';
-import type { Timing } from './speed';
 
 /**
- * One row a layer and length, one column a backend, and how many times slower the last backend is than the first.
- * Where `width` does not hold the percentiles, medians alone.
+ * One row a length, one column a backend, and how many times slower the last backend is than the first. Where `width` does
+ * not hold the percentiles, medians alone.
  */
-export function speedLines(
-  timings: readonly Timing[],
-  backends: readonly BackendName[],
-  width: number,
-): string[] {
+export function prefillLines(cells: readonly MeasuredCell[], width: number): string[] {
+  const backends = [...new Set(cells.map(({ backend }) => backend))];
+  const lengths = [...new Set(cells.map(({ tokens }) => tokens))];
   const compares = backends.length > 1;
   const head = [
-    'layer',
     'tokens',
     ...backends.map((name) => `${name} ms`),
     ...(compares ? [`${backends.at(-1)} / ${backends[0]}`] : []),
     'error',
   ];
-  const table = (showTime: (timing: Timing) => string) => {
-    const rows = casesOf(timings).map((row) => {
-      const times = backends.map((name) => row.find(({ backend }) => backend === name));
+  const table = (showTime: (cell: MeasuredCell) => string) => {
+    const rows = lengths.map((tokens) => {
+      const times = backends.map((name) =>
+        cells.find((cell) => cell.backend === name && cell.tokens === tokens),
+      );
       const [first, last] = [times[0], times.at(-1)];
-      const ratio = first && last ? `${(last.median / first.median).toFixed(1)} ×` : '–';
+      const mark = first?.busy || last?.busy ? '≈' : '';
+      const ratio = first && last ? `${mark}${(last.time.median / first.time.median).toFixed(1)} ×` : '–';
       return [
-        row[0]!.layer,
-        count(row[0]!.length),
-        ...times.map((timing) => (timing ? showTime(timing) : '–')),
+        count(tokens),
+        ...times.map((cell) => (cell ? showTime(cell) : '–')),
         ...(compares ? [ratio] : []),
-        Math.max(...row.map(({ error }) => error)).toExponential(0),
+        Math.max(...times.map((cell) => cell?.error ?? 0)).toExponential(0),
       ];
     });
-    return alignColumns([head, ...rows], head.map((_, column) => column).slice(1));
+    return alignColumns(
+      [head, ...rows],
+      head.map((_, column) => column),
+    );
   };
   const full = table(
-    ({ median, p10, p90 }) => `${milliseconds(median)} (${milliseconds(p10)}–${milliseconds(p90)})`,
+    ({ time: { median, p10, p90 } }) => `${milliseconds(median)} (${milliseconds(p10)}–${milliseconds(p90)})`,
   );
   const fits = full.every((line) => line.length <= width);
-  const runs = timings.map(({ samples }) => samples);
+  const runs = cells.map(({ time }) => time.samples);
   const [fewest, most] = [Math.min(...runs), Math.max(...runs)];
   return [
-    `Prefill of one sequence: median${fits ? ' (10th–90th percentile)' : ''} of ${fewest === most ? most : `${fewest} to ${most}`} runs`,
-    ...(fits ? full : table(({ median }) => milliseconds(median))),
-    ...layerNotes,
+    `Prefill of one sequence, 512 wide, 8 heads × 64, causal: median${fits ? ' (10th–90th percentile)' : ''} of ${fewest === most ? most : `${fewest} to ${most}`} runs`,
+    ...(fits ? full : table(({ time: { median } }) => milliseconds(median))),
+    ...busyNote(cells),
     'error: largest difference to the same layer in doubles, as a share of its largest output',
   ];
-}
-
-/** What was timed of each layer and length, in order. */
-function casesOf(timings: readonly Timing[]): readonly Timing[][] {
-  const cases = new Map<string, Timing[]>();
-  for (const timing of timings) {
-    const key = `${timing.layer}, ${timing.length}`;
-    cases.set(key, [...(cases.get(key) ?? []), timing]);
-  }
-  return [...cases.values()];
 }
 
 const milliseconds = (ms: number) => (ms < 10 ? ms.toFixed(2) : ms.toFixed(0));

@@ -4,7 +4,10 @@ import { chooseBackend } from '../backends/backend';
 import type { Outlet } from '../command-line/outlet';
 import { comparisonCases } from '../compare/cases';
 import { compareVariants } from '../compare/comparison';
-import { type Brought, whatItBrings } from '../compare/what-it-brings';
+import { whatItBrings } from '../compare/what-it-brings';
+import { allowRelaxedSimd } from '../gates/relaxed-simd';
+import { refuseWrong } from '../matrix/measure-cells';
+import type { Brought } from '../matrix/result';
 import { type Environment, readEnvironment } from '../measure/environment';
 import { loadPublishedModel } from '../published/model';
 import { readModelFiles } from '../published/model-files';
@@ -35,17 +38,20 @@ const [layer, head] = [2, 2];
 const choice = {
   shape: ['llama-2-7b'],
   variant: ['grouped-8'],
-  cache: ['static'],
+  cache: ['growing', 'static'],
   tokens: [1024],
   batch: [1],
 };
 
 export async function measure({ progress }: Pick<Outlet, 'progress'>): Promise<Measured> {
+  allowRelaxedSimd(); // as the bench does
   const { name } = await chooseBackend('wasm');
   const [cases] = comparisonCases(choice, { backend: name, quick: false });
   const picture = await takePicture();
   const [began, before] = [performance.now(), process.cpuUsage()];
-  const brought = whatItBrings(cases!, await compareVariants([cases!], progress));
+  const comparison = await compareVariants([cases!], name, { progress });
+  refuseWrong(comparison);
+  const brought = whatItBrings(cases!, comparison.cells);
   const { user, system } = process.cpuUsage(before); // microseconds
   const processorShare = Math.min(1, (user + system) / 1000 / (performance.now() - began));
   return { environment: readEnvironment(), backend: name, brought, processorShare, picture };

@@ -1,8 +1,9 @@
 // onnxruntime as a contestant: its native build for Node, and its WebAssembly build.
 import { firstLine } from '../../../../../scripts/backends/errors';
 import { importPeer } from '../../../../../scripts/peers/import-peer';
+import { timed } from '../../measure/timed';
 import type { Arena, Enter } from '../arena';
-import { type Contestant, type Entry, timed } from '../contestant';
+import type { Contestant, Entry } from '../contestant';
 import { type OnnxAttention, type OnnxOp, onnxOps } from '../onnx-attention';
 import { onnxModel } from '../onnx-model';
 

@@ -1,7 +1,8 @@
 // The variants that are compared. An entry here is all that a variant needs to stand in every table.
-import type { Attention, AttentionConfig, CacheShape, Initializer, VariableShapes } from '@polyhead/core';
+import { type LayerOracle, layerOracle } from '@polyhead/conformance/oracle';
+import type { Attention, AttentionConfig, AttentionParts, CacheShape, VariableShapes } from '@polyhead/core';
 import * as groupedQuery from '@polyhead/grouped-query';
-import { cacheShape } from '@polyhead/inspect';
+import { type AttentionCost, attentionCost, type CostCall, cacheShape } from '@polyhead/inspect';
 import * as multiHead from '@polyhead/multi-head';
 import { type SampledLayer, type SampledPart, sampleLayer } from '../oracle/sampled-layer';
 
@@ -21,9 +22,13 @@ export interface ComparedVariant {
   variableShapes(config: ComparedConfig): VariableShapes;
   /** What a cache keeps, known without making a layer. */
   cacheShape(config: ComparedConfig, batch: number): CacheShape;
-  create(config: ComparedConfig, initializer: Initializer): Attention;
+  create(config: ComparedConfig, parts: AttentionParts): Attention;
+  /** Operations and bytes of a call. */
+  cost(config: ComparedConfig, call: CostCall): AttentionCost;
   /** Its definition in doubles, of some heads and columns of a layer that `create` has made. */
   sample(layer: Attention, part: SampledPart): SampledLayer;
+  /** The same of a whole layer, with positions: for few tokens. */
+  readonly oracle: LayerOracle;
 }
 
 /** The first is what the others are compared with, and always there. */
@@ -33,8 +38,10 @@ export const variants: readonly ComparedVariant[] = [
     unfit: () => undefined,
     variableShapes: multiHead.variableShapes,
     cacheShape,
-    create: (config, initializer) => new multiHead.MultiHeadAttention(config, { initializer }),
+    create: (config, parts) => new multiHead.MultiHeadAttention(config, parts),
+    cost: attentionCost,
     sample: sampleLayer,
+    oracle: layerOracle,
   },
   grouped('grouped-8', 8),
   grouped('grouped-6', 6),
@@ -49,8 +56,9 @@ function grouped(name: string, numKeyValueHeads: number): ComparedVariant {
       numHeads % numKeyValueHeads === 0 ? undefined : `${numHeads} heads do not divide so`,
     variableShapes: (config) => groupedQuery.variableShapes({ ...config, numKeyValueHeads }),
     cacheShape: (config, batch) => cacheShape({ ...config, numKeyValueHeads }, batch),
-    create: (config, initializer) =>
-      new groupedQuery.GroupedQueryAttention({ ...config, numKeyValueHeads }, { initializer }),
+    create: (config, parts) => new groupedQuery.GroupedQueryAttention({ ...config, numKeyValueHeads }, parts),
+    cost: (config, call) => attentionCost({ ...config, numKeyValueHeads }, call),
     sample: sampleLayer,
+    oracle: layerOracle,
   };
 }

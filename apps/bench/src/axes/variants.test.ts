@@ -1,11 +1,12 @@
 import { glorotUniform } from '@polyhead/core';
 import { expect, it } from 'vitest';
-import { shapes } from './shapes';
+import { layers } from './layers';
 import { variants } from './variants';
 
 it('has layers of the sizes of the models they are named after', () => {
-  expect(shapes.map(({ name, config }) => [name, config.embedDim, config.numHeads])).toEqual([
+  expect(layers.map(({ name, config }) => [name, config.embedDim, config.numHeads])).toEqual([
     ['gpt-2', 768, 12],
+    ['width-512', 512, 8],
     ['llama-2-7b', 4096, 32],
   ]);
 });
@@ -14,7 +15,7 @@ it('makes variants with the key/value heads of their names, where they divide th
   const config = { embedDim: 24, numHeads: 12, seed: 1 };
   const heads = variants.map((variant) => {
     if (variant.unfit(config)) return variant.unfit(config);
-    const layer = variant.create(config, glorotUniform);
+    const layer = variant.create(config, { initializer: glorotUniform });
     expect(layer.cacheShape(3)).toEqual(variant.cacheShape(config, 3));
     const shapesOf = layer.variables.map(({ name, variable }) => [name, variable.shape]);
     expect(Object.fromEntries(shapesOf)).toEqual(variant.variableShapes(config));

@@ -2,17 +2,17 @@
 import { typicalModels } from '@polyhead/inspect';
 import type { ComparedConfig } from './variants';
 
-export interface ComparisonShape {
+export interface ComparedLayer {
   readonly name: string;
   readonly title: string;
   readonly config: ComparedConfig;
-  /** So large that plain JavaScript takes seconds for one product. */
+  /** Compared only where it is asked for, or wanted for its size. */
+  readonly isOptional?: true;
+  /** So large that a prompt takes seconds, and plain JavaScript seconds for one product. */
   readonly isLarge?: true;
-  /** Batches whose prefill is timed: products with 4096 × 4096 numbers take long for many tokens. */
-  readonly prefillBatches: readonly number[];
   /** Batches that are compared where none is chosen. Default: all. */
   readonly batch?: readonly number[];
-  /** Runs that are timed. */
+  /** Calls that are timed. */
   readonly samples: number;
   /** What `--quick` compares. */
   readonly quick: {
@@ -22,13 +22,20 @@ export interface ComparisonShape {
   };
 }
 
-export const shapes: readonly ComparisonShape[] = [
+export const layers: readonly ComparedLayer[] = [
   {
     name: 'gpt-2',
     title: 'GPT-2-like layer',
     config: configOf('GPT-2 small'),
-    prefillBatches: [1, 4],
     samples: 9,
+    quick: { samples: 5 },
+  },
+  {
+    name: 'width-512',
+    title: 'Layer 512 wide',
+    config: { embedDim: 512, numHeads: 8 },
+    isOptional: true,
+    samples: 11,
     quick: { samples: 5 },
   },
   {
@@ -36,7 +43,6 @@ export const shapes: readonly ComparisonShape[] = [
     title: 'Llama-2-7B-like layer',
     config: configOf('LLaMA-2 7B'),
     isLarge: true,
-    prefillBatches: [1],
     batch: [1],
     samples: 3,
     quick: { samples: 3, variant: ['multi-head', 'grouped-8'], batch: [1] },
@@ -45,6 +51,6 @@ export const shapes: readonly ComparisonShape[] = [
 
 function configOf(name: string): ComparedConfig {
   const config = typicalModels.find((model) => model.name === name)?.config;
-  if (!config) throw new Error(`shapes: there is no model ${name}`);
+  if (!config) throw new Error(`layers: there is no model ${name}`);
   return config;
 }

@@ -1,6 +1,6 @@
-import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
-import { cachedRows, caches, checkBytes, releaseCache } from './caches';
+import { relativeError } from '../measure/relative-error';
+import { cachedRows, caches, checkBytes, releaseCache, storedRows } from './caches';
 
 const shape = { batch: 2, heads: 3, keySize: 4, valueSize: 5 };
 
@@ -10,15 +10,17 @@ describe.each(caches)('a $name cache', (kind) => {
     const rows = cachedRows(shape, 7);
     rows.appendTo(cache);
     expect(cache.lengths).toEqual([7, 7]);
-    const { key, value } = tf.tidy(() => {
-      const stored = cache.read().materialize();
-      return { key: stored.key.dataSync(), value: stored.value.dataSync() };
-    });
-    expect([...key.subarray(3 * 7 * 4)]).toEqual([...rows.entry(1).key]);
-    expect([...value.subarray(0, 3 * 7 * 5)]).toEqual([...rows.entry(0).value]);
-    expect(key).not.toEqual(value.subarray(0, key.length));
+    const stored = storedRows(cache.read());
+    const error = Math.max(
+      relativeError(stored.entry(1).key, rows.entry(1).key),
+      relativeError(stored.entry(0).value, rows.entry(0).value),
+    );
+    if (kind.isLossy) expect(error).toBeGreaterThan(0);
+    expect(error).toBeLessThan(kind.isLossy ? 0.1 : Number.MIN_VALUE);
+    expect(stored.entry(0).key).not.toEqual(stored.entry(1).key);
     const bytes = releaseCache(kind, cache, 7);
-    expect(bytes).toEqual({ predicted: 1512, held: 1512, allocated: 1512 }); // 2 · 3 · 7 · 9 · 4
+    expect(bytes).toEqual({ predicted: bytes.held, held: bytes.held, allocated: bytes.held });
+    if (!kind.isLossy) expect(bytes.held).toBe(2 * 3 * 7 * 9 * 4);
     expect(() => checkBytes('a cache', bytes)).not.toThrow();
   });
 
@@ -26,7 +28,7 @@ describe.each(caches)('a $name cache', (kind) => {
     const cache = kind.create(shape, 8);
     cachedRows(shape, 8).appendTo(cache);
     expect(() => checkBytes('a cache', releaseCache(kind, cache, 7))).toThrow(
-      'a cache: 1512 bytes of cache are predicted, it says 1728, and 1728 are allocated',
+      /^a cache: \d+ bytes of cache are predicted, it says \d+, and \d+ are allocated$/,
     );
   });
 });

@@ -10,7 +10,6 @@ import {
   transformerXLOracle,
 } from '@polyhead/conformance/oracle';
 import type { PositionMethod } from '@polyhead/core';
-import { MultiHeadAttention } from '@polyhead/multi-head';
 import {
   alibi,
   alibiSlopes,
@@ -32,14 +31,14 @@ export interface PositionShape {
 }
 
 /** An entry of the list is all that a method needs to stand in every table. */
-export interface ComparedMethod {
+export interface ComparedPosition {
   readonly name: string;
   /** What it is, where its name leaves it open. */
   readonly note?: string;
-  create(shape: PositionShape): CreatedMethod;
+  create(shape: PositionShape): CreatedPosition;
 }
 
-export interface CreatedMethod {
+export interface CreatedPosition {
   readonly position: PositionMethod;
   /** Its definition in doubles. */
   readonly oracle: PositionOracle;
@@ -54,7 +53,7 @@ const logBuckets = { buckets: 256, maxDistance: 512 } as const;
 const seed = 1;
 
 /** Those that a causal layer takes for tokens in a line. */
-export const methods: readonly ComparedMethod[] = [
+export const positions: readonly ComparedPosition[] = [
   {
     name: 'rotary',
     create(shape) {
@@ -126,36 +125,3 @@ export const methods: readonly ComparedMethod[] = [
 ];
 
 export const headDimOf = ({ embedDim, numHeads }: PositionShape) => embedDim / numHeads;
-
-/** A layer and its position method, with the same weights each time. */
-export interface PositionedLayer {
-  readonly name: string;
-  readonly shape: PositionShape;
-  readonly attention: MultiHeadAttention;
-  /** Absent in a layer without positions. */
-  readonly method?: CreatedMethod;
-  dispose(): void;
-}
-
-/** @param compared undefined: the layer that the others are compared with, `none` */
-export function createPositioned(
-  compared: ComparedMethod | undefined,
-  shape: PositionShape,
-): PositionedLayer {
-  const { embedDim, numHeads } = shape;
-  const method = compared?.create(shape);
-  const attention = new MultiHeadAttention(
-    { embedDim, numHeads, seed },
-    method ? { position: method.position } : {},
-  );
-  return {
-    name: compared?.name ?? 'none',
-    shape,
-    attention,
-    ...(method && { method }),
-    dispose() {
-      attention.dispose();
-      method?.position.dispose();
-    },
-  };
-}
