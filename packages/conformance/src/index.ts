@@ -2,6 +2,7 @@ export { type AttentionCase, attentionCase, type CaseRow } from './attention-cas
 export type { Refusable } from './cases';
 export { describeKeras } from './describe-keras';
 export { describeKernel, type KernelSuite } from './describe-kernel';
+export { describeProducts, type ProductSuite } from './describe-products';
 export { describeVariant, type VariantSuite, variantChecks } from './describe-variant';
 export { expectClose, expectSlopes } from './expect-close';
 export { type GoldenCase, type GoldenTensor, golden, goldenCases } from './golden';

@@ -12,6 +12,13 @@ export {
   heapMemory,
   viewsOnHeap,
 } from './backend/wasm-heap';
+export {
+  type RelaxedSimd,
+  reasonsWithoutHeap,
+  type SimdKind,
+  sharesMemory,
+  WasmModules,
+} from './backend/wasm-modules';
 export { checkSizes } from './checks/check-config';
 export { checkTensor } from './checks/check-tensor';
 export { normalizeOptions } from './checks/normalize-options';

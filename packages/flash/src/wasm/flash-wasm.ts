@@ -1,17 +1,17 @@
 // The fused kernel in WebAssembly, on the tensors of tfjs's wasm backend as they lie.
 import { type AttentionKernel, ConfigError, type KernelCall } from '@polyhead/core';
-import { callTensors, floatsOnHeap, heapMemory, normalizeOptions, withGradient } from '@polyhead/core/kernel';
+import {
+  callTensors,
+  floatsOnHeap,
+  heapMemory,
+  normalizeOptions,
+  type RelaxedSimd,
+  withGradient,
+} from '@polyhead/core/kernel';
 import { withKind } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { type TileOptions, tileSizes, weightsRefused } from '../kernel-options';
-import {
-  compileModule,
-  enableRelaxedSimd,
-  kernelIn,
-  knowsRelaxedSimd,
-  reasonsWithoutHeap,
-  type SimdKind,
-} from './kernel-module';
+import { kernelIn, modules, reasonsWithoutHeap } from './kernel-module';
 import { runBackward } from './run-backward';
 import { logSumExpOf, runForward } from './run-forward';
 import type { PassRunner } from './run-pass';
@@ -26,7 +26,7 @@ export interface FlashWasmOptions extends TileOptions {
    * Relaxed SIMD, about a quarter faster. 'auto': where the engine knows it. false: never. true: switched on where the engine
    * has it behind a flag, as Node 20 does; the flag holds for the whole process. Default: 'auto'.
    */
-  readonly relaxedSimd?: 'auto' | boolean | undefined;
+  readonly relaxedSimd?: RelaxedSimd | undefined;
   /**
    * How many threads compute, the caller's among them, from when `prepare` has been awaited until `dispose`; a small call has
    * one. 1 to 256. Where tfjs's memory is not shared, as in Node, tensors are copied at each call, into workspace that is kept. Default: 1.
@@ -47,25 +47,18 @@ function makeFlashWasm(options: FlashWasmOptions = {}): AttentionKernel {
   const names = ['relaxedSimd', 'threads', 'rowsPerTile', 'keysPerTile'] as const;
   const known = normalizeOptions('flashWasm', 'options', options, names);
   const { relaxedSimd = 'auto', threads = 1, ...tiles } = known;
-  if (relaxedSimd !== 'auto' && typeof relaxedSimd !== 'boolean') {
-    throw new ConfigError('flashWasm', "relaxedSimd must be 'auto', true or false", { relaxedSimd });
-  }
+  const simdKind = modules.choose('flashWasm', relaxedSimd);
   if (!Number.isInteger(threads) || threads < 1 || threads > mostThreads) {
     throw new ConfigError('flashWasm', `threads must be a whole number from 1 to ${mostThreads}`, {
       threads,
     });
   }
   const tile = tileSizes('flashWasm', tiles);
-  let chosen: SimdKind | undefined;
-  const simdKind = () => {
-    chosen ??= chooseSimd(relaxedSimd);
-    return chosen;
-  };
   const pool = threads > 1 ? new ThreadPool(threads, simdKind) : undefined;
   return {
     name: 'flashWasm',
     async prepare() {
-      await Promise.all([compileModule(simdKind(), false), pool?.start()]);
+      await Promise.all([modules.compile(simdKind(), false), pool?.start()]);
     },
     unsupported: reasonsAgainst,
     notes(call) {
@@ -98,11 +91,6 @@ function runOnHeap(runner: PassRunner, call: KernelCall) {
 }
 
 const noFloats = new Float32Array(0);
-
-function chooseSimd(relaxedSimd: 'auto' | boolean): SimdKind {
-  if (relaxedSimd === true) enableRelaxedSimd();
-  return relaxedSimd !== false && knowsRelaxedSimd() ? 'relaxed' : 'plain';
-}
 
 function reasonsAgainst({ returns = [] }: KernelCall): string[] {
   return [...reasonsWithoutHeap(), ...(returns.includes('weights') ? [weightsRefused] : [])];

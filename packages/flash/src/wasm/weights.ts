@@ -4,7 +4,7 @@ import { type CallTensors, callTensors, heapMemory } from '@polyhead/core/kernel
 import type { CallWeights, WeightRegion, WeightSource, WeightTile } from '../statistics/weight-tiles';
 import { callOnHeap, tilesOf } from './call-on-heap';
 import { HeapBlocks } from './heap-blocks';
-import { kernelIn, knowsRelaxedSimd, type Runner, reasonsWithoutHeap } from './kernel-module';
+import { kernelIn, modules, type Runner, reasonsWithoutHeap } from './kernel-module';
 import { logSumExpOf } from './run-forward';
 
 const tile = { rows: 64, keys: 64 };
@@ -12,7 +12,7 @@ const tile = { rows: 64, keys: 64 };
 export const wasmWeights: WeightSource = {
   unsupported: () => reasonsWithoutHeap(),
   open(call: KernelCall): CallWeights {
-    const kernel = kernelIn(heapMemory()!, knowsRelaxedSimd() ? 'relaxed' : 'plain');
+    const kernel = kernelIn(heapMemory()!, modules.knowsRelaxedSimd() ? 'relaxed' : 'plain');
     const opened = { runner: { kernel, tile }, call, tensors: callTensors(call) };
     return {
       logSumExp: (region) => logSumExpOfRegion(opened, region),

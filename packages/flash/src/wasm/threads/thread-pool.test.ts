@@ -11,7 +11,7 @@ import { isWasm } from '../../fixtures/fused-kernel';
 import { useSharedHeap } from '../../fixtures/shared-heap';
 import { flash } from '../../index';
 import { flashWasm } from '../../wasm';
-import { kernelIn, knowsRelaxedSimd } from '../kernel-module';
+import { kernelIn, modules } from '../kernel-module';
 import { cell } from './worker-code';
 
 const options = { mask: causal() };
@@ -255,7 +255,7 @@ describe('threads', () => {
   });
 
   it.each(['plain', 'relaxed'] as const)('share a module of %s SIMD that others do not', (simd) => {
-    if (simd === 'relaxed' && !knowsRelaxedSimd()) return;
+    if (simd === 'relaxed' && !modules.knowsRelaxedSimd()) return;
     for (const shared of [true, false]) {
       const memory = new WebAssembly.Memory({ initial: 1, maximum: 2, shared });
       expect(kernelIn(memory, simd)).toHaveProperty('forward');

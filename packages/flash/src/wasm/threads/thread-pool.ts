@@ -1,7 +1,7 @@
 // Threads that help with a pass: they and the caller take its units from a shared counter.
-import { hasWasmHeap, heapMemory } from '@polyhead/core/kernel';
+import { hasWasmHeap, heapMemory, type SimdKind, sharesMemory } from '@polyhead/core/kernel';
 import { HeapBlocks } from '../heap-blocks';
-import { compileModule, type KernelExports, kernelIn, type SimdKind, sharesMemory } from '../kernel-module';
+import { type KernelExports, kernelIn, modules } from '../kernel-module';
 import { CopiedBlocks, SharedStack, ThreadsFailed } from './copied-blocks';
 import { type Helper, startHelper } from './helper';
 import { cell, cellCount, spins } from './worker-code';
@@ -66,7 +66,7 @@ export class ThreadPool {
       this.#reason = 'memory cannot be shared: a page must be cross-origin isolated';
       return;
     }
-    const module = await compileModule(this.#simd(), true);
+    const module = await modules.compile(this.#simd(), true);
     if (this.#generation !== generation) return; // it has been disposed of meanwhile
     const helpers: Helper[] = [];
     this.#helpers = helpers;

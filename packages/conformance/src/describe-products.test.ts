@@ -1,0 +1,4 @@
+import { tfjsProducts } from '@polyhead/core';
+import { describeProducts } from './describe-products';
+
+describeProducts('tfjsProducts', { create: tfjsProducts });

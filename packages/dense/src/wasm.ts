@@ -1,0 +1,1 @@
+export { type DenseOptions, denseProducts } from './dense-products';
