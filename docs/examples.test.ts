@@ -9,7 +9,10 @@ const kernel = backend === 'wasm' ? 'flashWasm' : 'flashCpu';
 
 afterEach(() => vi.restoreAllMocks());
 
-describe.each(listDocuments().flatMap(examplesOf))('$document line $line', (example) => {
+/** Guides train layers: once is enough. */
+const isRunHere = (document: string) => backend === 'wasm' || !document.startsWith('docs/guide/');
+
+describe.each(listDocuments().filter(isRunHere).flatMap(examplesOf))('$document line $line', (example) => {
   it('prints what it says', { timeout: 120_000 }, async ({ skip }) => {
     const missing = missingModel(example, backend);
     if (missing) skip(missing);
