@@ -16,13 +16,20 @@ export interface CaseRow {
   readonly dropout?: number;
   readonly returns?: readonly ('weights' | 'logSumExp')[];
   readonly queryStart?: number | 'ragged' | undefined;
+  readonly tensors?: OwnTensors | undefined;
 }
+
+/**
+ * Tensors of a kernel's own for a call of these sizes, by the names that it `takes`. The third axis is that of tokens wherever it
+ * is as long as the keys.
+ */
+export type OwnTensors = (sizes: Sizes, random: () => number) => { readonly [name: string]: HostTensor };
 
 /** A row with its numbers: the same for the oracle and for a kernel. */
 export interface AttentionCase {
   readonly name: string;
   readonly row: CaseRow;
-  /** By argument: query, key, value, bias, sinkLogits. */
+  /** By argument: query, key, value, bias, sinkLogits, and tensors of the kernel's own. */
   readonly arrays: { readonly [argument: string]: HostTensor };
   readonly oracle: OracleInputs;
   /** All but the tensors. The tensors of a dense mask are made here. */
@@ -37,14 +44,15 @@ export function attentionCase(row: CaseRow): AttentionCase {
   const { sizes, mask = 'none', softcap = 0, dropout = 0, scale, returns = [] } = row;
   const starts = queryStarts(row);
   const random = seededRandom(sizes.Sq * 1000 + sizes.Skv * 100 + sizes.D);
-  const arrays = randomArrays(row, random);
-  const { query, key, value, bias, sinkLogits } = arrays;
+  const standard = randomArrays(row, random);
+  const own = row.tensors?.(sizes, random);
+  const { query, key, value, bias, sinkLogits } = standard;
   const drawn = { rate: dropout, seed: 7 };
   const { isVisible } = maskKinds[mask] as MaskKind;
   return {
     name: nameOf(row),
     row,
-    arrays,
+    arrays: { ...standard, ...own },
     oracle: {
       sizes,
       query: query.data,
@@ -55,6 +63,7 @@ export function attentionCase(row: CaseRow): AttentionCase {
       ...(scale !== undefined && { scale }),
       ...(bias && { bias }),
       ...(sinkLogits && { sinkLogits: sinkLogits.data }),
+      ...(own && { tensors: own }),
       ...(dropout > 0 && {
         keep: (b, h, i, key) => dropoutFactor(drawn, { b, h, query: starts[b]! + i, key }),
       }),

@@ -10,6 +10,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
 import type { Check } from './check';
 import { kernelChecks } from './describe-kernel';
+import { decays, retention, retentionOracle } from './examples/retention-kernel';
 import { tabulate } from './inputs';
 import type { KernelUnderTest } from './kernel-checks/suite';
 import { toTensor } from './kernel-run';
@@ -174,6 +175,58 @@ describe('the suite notices a gradient that', () => {
     expect(await isNoticed(kernel, /^gradients agree with central differences, entry by entry/)).toBe(true);
   });
 });
+
+describe('the suite notices a kernel with a state that', () => {
+  const faults: readonly (readonly [fault: string, run: AttentionKernel['run'], check: RegExp])[] = [
+    [
+      'drops a tensor of its own',
+      (call) => retention().run({ ...call, tensors: { decay: tf.onesLike(call.tensors!.decay!) } }),
+      /^does not drop its tensor decay$/,
+    ],
+    [
+      'begins anew',
+      (call) => retention().run({ ...call, inputs: { ...tensorsOf(call), state: undefined } }),
+      /^goes on from its state/,
+    ],
+    [
+      'lets its state decay once too often',
+      (call) => {
+        const { state } = tensorsOf(call);
+        const halved = state && { sum: tf.div(state.sum!, 2) };
+        return retention().run({ ...call, inputs: { ...tensorsOf(call), state: halved } });
+      },
+      /^goes on from its state/,
+    ],
+    [
+      'loses the gradient behind a state',
+      (call) => {
+        const { state, value } = tensorsOf(call);
+        const inputs = state ? { ...tensorsOf(call), value: detached(value) } : call.inputs;
+        return retention().run({ ...call, inputs });
+      },
+      /^goes on from its state/,
+    ],
+  ];
+
+  it.each(faults)('%s', async (_, run, sentence) => {
+    const [check, ...others] = retentionChecks({ ...retention(), run }).filter(({ name }) =>
+      sentence.test(name),
+    );
+    expect(others).toEqual([]);
+    await expect((async () => check!.run())()).rejects.toThrow();
+  });
+
+  it('takes one that is right', async () => {
+    const named = retentionChecks(retention()).filter(({ name }) =>
+      /^(does not drop its|goes on)/.test(name),
+    );
+    expect(named.length).toBe(2);
+    for (const { run } of named) await run();
+  });
+});
+
+const retentionChecks = (kernel: AttentionKernel) =>
+  kernelChecks({ create: () => kernel, oracle: retentionOracle, tensors: decays });
 
 describe('an option refused by design', () => {
   const kernel = changed({

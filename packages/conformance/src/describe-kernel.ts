@@ -7,6 +7,7 @@ import { independenceChecks } from './kernel-checks/independence';
 import { memoryChecks } from './kernel-checks/memory';
 import { refusalChecks } from './kernel-checks/refusals';
 import { relativeChecks } from './kernel-checks/relative';
+import { stateChecks } from './kernel-checks/state';
 import type { KernelUnderTest } from './kernel-checks/suite';
 import { valueChecks } from './kernel-checks/values';
 
@@ -39,6 +40,7 @@ export function kernelChecks(suite: KernelUnderTest): readonly Check[] {
     independenceChecks,
     relativeChecks,
     refusalChecks,
+    stateChecks,
     memoryChecks,
   ];
   return parts.flatMap((checks) => checks(suite));

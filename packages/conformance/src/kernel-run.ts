@@ -45,12 +45,13 @@ export const toHost = (tensor: tf.Tensor) => Float64Array.from(tensor.dataSync()
 
 /** `attend`, with its tensors by name. */
 export function attendWith(kernel: AttentionKernel, tensors: Tensors, options: AttendOptions) {
-  const { query, key, value, bias, sinkLogits } = tensors;
+  const { query, key, value, bias, sinkLogits, ...own } = tensors;
   const inputs = { query: query as tf.Tensor4D, key: key as tf.Tensor4D, value: value as tf.Tensor4D };
   return attend(kernel, inputs, {
     ...options,
     ...(bias && { bias: bias as tf.Tensor4D }),
     ...(sinkLogits && { sinkLogits: sinkLogits as tf.Tensor1D }),
+    ...(Object.keys(own).length > 0 && { tensors: own }),
   });
 }
 

@@ -1,4 +1,6 @@
 // `@polyhead/conformance/oracle`: the oracle without the suite, for programs that run outside vitest.
+
+export { seededRandom } from './inputs';
 export { type LayerOracle, layerOracle } from './layer-oracle';
 export {
   attentionOracle,
@@ -7,7 +9,6 @@ export {
   type OracleResult,
   type Sizes,
 } from './oracle';
-export { seededRandom } from './inputs';
 export type { PositionOracle } from './position-checks/position-oracle';
 export {
   alibiOracle,

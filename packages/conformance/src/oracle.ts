@@ -45,6 +45,8 @@ export interface OracleInputs {
     readonly queries?: OracleTable;
     readonly values?: OracleTable;
   };
+  /** Those of a kernel's own, for its definition; softmax attention has none. */
+  readonly tensors?: { readonly [name: string]: HostTensor };
   /** Where tokens stand, for the tables; default: the last query stands at the last key. */
   readonly positions?: { query(b: number, i: number): number; key(b: number, j: number): number };
 }

@@ -1,3 +1,5 @@
+import * as tf from '@tensorflow/tfjs-core';
+import { beforeEach } from 'vitest';
 import { describeKernel } from '../describe-kernel';
 import { maskKinds } from '../mask-kinds';
 import { linear, linearOracle } from './linear-kernel';
@@ -5,6 +7,11 @@ import { linear, linearOracle } from './linear-kernel';
 const prefixes = ['none', 'causal', 'lengths', 'lengths per row', 'causal lengths'];
 const otherMasks = Object.keys(maskKinds).filter((mask) => !prefixes.includes(mask));
 const why = 'a sum of φ(k) v has no weights and no scores';
+
+// Hundreds of calls with all pairs at once take a minute on other backends.
+beforeEach(({ skip }) =>
+  skip(tf.getBackend() !== 'cpu', 'an example: the suite asks the same on every backend'),
+);
 
 describeKernel('linear', {
   create: linear,

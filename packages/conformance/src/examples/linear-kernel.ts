@@ -32,7 +32,8 @@ export function linear(): AttentionKernel {
   };
 }
 
-function showsFirstKeys({ plan }: KernelCall): boolean {
+/** True where each row sees the keys from the first to one of its own. */
+export function showsFirstKeys({ plan }: KernelCall): boolean {
   const [, heads, , width] = plan.shape;
   const starts = plan.spans.filter((from, n) => n % 2 === 0 && from < plan.spans[n + 1]!);
   return plan.dense.length === 0 && heads === 1 && width === 1 && starts.every((from) => from === 0);

@@ -3,9 +3,9 @@ import * as tf from '@tensorflow/tfjs-core';
 import { type AttentionCase, attentionCase, type CaseRow } from '../attention-case';
 import type { Check } from '../check';
 import { expectClose } from '../expect-close';
-import { attendWith, kernelGradients, kernelNumbers, type Numbers, readAll } from '../kernel-run';
+import { attendWith, kernelGradients, kernelNumbers, type Numbers, readAll, toTensors } from '../kernel-run';
 import { attentionOracle, entryAt, type HostTensor } from '../oracle';
-import { allowedCase, allows, allowsRow, type KernelUnderTest } from './suite';
+import { allowedCase, allows, allowsRow, caseOf, type KernelUnderTest } from './suite';
 import { checkGradients, checkResults } from './values';
 
 const sizes = { B: 2, Hq: 4, Hkv: 2, Sq: 5, Skv: 7, D: 3, Dv: 6 };
@@ -99,17 +99,15 @@ async function checkFullyMasked(suite: KernelUnderTest, testCase: AttentionCase)
 }
 
 async function checkNoKeys(suite: KernelUnderTest): Promise<void> {
-  const { B, Hq, Hkv, Sq, D, Dv } = sizes;
-  const tensors = {
-    query: tf.ones([B, Hq, Sq, D]),
-    key: tf.zeros([B, Hkv, 0, D]),
-    value: tf.zeros([B, Hkv, 0, Dv]),
-  };
-  const outputOf = (query: tf.Tensor) => attendWith(suite.create(), { ...tensors, query }, {}).output;
-  const output = outputOf(tensors.query);
+  const { B, Hq, Sq, Dv } = sizes;
+  const testCase = caseOf(suite, { sizes: { ...sizes, Skv: 0 } });
+  const tensors = toTensors(testCase.arrays);
+  const outputOf = (query: tf.Tensor) =>
+    attendWith(suite.create(), { ...tensors, query }, testCase.options()).output;
+  const output = outputOf(tensors.query!);
   if (output.shape.join() !== [B, Hq, Sq, Dv].join()) throw new Error(`output is [${output.shape}]`);
   const gradient = allows(suite, 'gradients') && {
-    'gradient of query': tf.grad((query) => tf.sum(outputOf(query)))(tensors.query),
+    'gradient of query': tf.grad((query) => tf.sum(outputOf(query)))(tensors.query!),
   };
   for (const [name, numbers] of Object.entries(await readAll({ output, ...gradient }))) {
     if (!numbers.every((x) => x === 0)) throw new Error(`${name} is not zeros`);
@@ -156,7 +154,7 @@ async function checkPoisoned(suite: KernelUnderTest, testCase: AttentionCase): P
 
 /** The row of the pair is not finite; every other row is as the oracle has it. */
 async function checkSpoiltRow(suite: KernelUnderTest, poison: number): Promise<void> {
-  const testCase = attentionCase({ sizes, mask: 'causal', bias: '[1, Hq, Sq, Skv]' });
+  const testCase = caseOf(suite, { sizes, mask: 'causal', bias: '[1, Hq, Sq, Skv]' });
   const { Hq, Sq, Skv, Dv } = sizes;
   const spoilt = 1 * Sq + 2; // head 1, query 2, key 0: in both batch entries
   testCase.arrays.bias!.data[spoilt * Skv] = poison;

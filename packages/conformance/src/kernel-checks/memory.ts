@@ -1,11 +1,10 @@
 // Checks that a kernel leaves exactly its results behind: in plain calls, in gradients, after errors, and on the heap.
 import { isAttentionError } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
-import { attentionCase } from '../attention-case';
 import { type Check, thrownBy } from '../check';
 import { attendWith, toTensors } from '../kernel-run';
 import { expectFlatHeap, expectSameMemory, memoryNow } from '../memory';
-import { allowedCase, allows, type KernelUnderTest } from './suite';
+import { allowedCase, allows, caseOf, type KernelUnderTest } from './suite';
 
 /** Everything at once that the kernel does not refuse. */
 function richCase(suite: KernelUnderTest) {
@@ -100,7 +99,7 @@ async function checkRefused(suite: KernelUnderTest): Promise<void> {
 }
 
 function checkHeap(suite: KernelUnderTest): void {
-  const testCase = attentionCase({
+  const testCase = caseOf(suite, {
     sizes: { B: 2, Hq: 4, Hkv: 2, Sq: 64, Skv: 128, D: 32, Dv: 32 },
     mask: allows(suite, 'mask: causal') ? 'causal' : 'none',
   });

@@ -1,7 +1,7 @@
 // Checks that no option is dropped: each changes the results as it should, or is refused with a reason.
 import { attend, isAttentionError } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
-import { attentionCase, type CaseRow } from '../attention-case';
+import type { CaseRow } from '../attention-case';
 import type { Refusable } from '../cases';
 import { type Check, thrownBy } from '../check';
 import { expectClose } from '../expect-close';
@@ -17,7 +17,7 @@ import {
 import type { MaskName } from '../mask-kinds';
 import { contiguousStorage } from '../stored-key-value';
 import { maxError } from '../tolerance';
-import { allows, type KernelUnderTest } from './suite';
+import { allows, caseOf, type KernelUnderTest } from './suite';
 
 const sizes = { B: 2, Hq: 4, Hkv: 2, Sq: 4, Skv: 5, D: 3, Dv: 6 };
 
@@ -42,18 +42,18 @@ export function refusalChecks(suite: KernelUnderTest): readonly Check[] {
     ...Object.entries(withOption).map(([option, row]) =>
       allows(suite, option as Refusable)
         ? { name: `does not drop ${option}`, run: () => checkHonors(suite, plain, row) }
-        : refuses(option, () => kernelResults(suite.create(), attentionCase({ ...plain, ...row }))),
+        : refuses(option, () => kernelResults(suite.create(), caseOf(suite, { ...plain, ...row }))),
     ),
     ...refusedMasks.map((option) => {
       const mask = option.slice('mask: '.length) as MaskName;
-      return refuses(`a mask: ${mask}`, () => kernelResults(suite.create(), attentionCase({ sizes, mask })));
+      return refuses(`a mask: ${mask}`, () => kernelResults(suite.create(), caseOf(suite, { sizes, mask })));
     }),
     allows(suite, 'stored')
       ? { name: 'reads stored keys and values', run: () => checkStored(suite, plain) }
       : refuses('stored keys and values', () => checkStored(suite, plain)),
     ...(allows(suite, 'gradients')
       ? []
-      : [refuses('gradients', () => kernelGradients(suite.create(), attentionCase(plain)))]),
+      : [refuses('gradients', () => kernelGradients(suite.create(), caseOf(suite, plain)))]),
     refuses('gradients of gradients', () => secondOrder(suite, plain)),
   ];
 }
@@ -68,35 +68,39 @@ export async function expectRefused(call: () => unknown): Promise<void> {
 
 /** The option's result is there, or the output differs from that without the option. */
 async function checkHonors(
-  { create }: KernelUnderTest,
+  suite: KernelUnderTest,
   plain: CaseRow,
   row: Omit<CaseRow, 'sizes'>,
 ): Promise<void> {
-  const numbers = await kernelNumbers(create(), attentionCase({ ...plain, ...row }));
+  const numbers = await kernelNumbers(suite.create(), caseOf(suite, { ...plain, ...row }));
   if (row.returns) {
     if (!row.returns.every((name) => numbers[name]))
       throw new Error(`only ${Object.keys(numbers)} came back`);
     return;
   }
-  const without = await kernelNumbers(create(), attentionCase(plain));
+  const without = await kernelNumbers(suite.create(), caseOf(suite, plain));
   if (maxError(numbers.output!, without.output!) < 1e-3) throw new Error('the option changes nothing');
 }
 
-async function checkStored({ create, oracle }: KernelUnderTest, plain: CaseRow): Promise<void> {
-  const testCase = attentionCase(plain);
-  const { query, key, value } = toTensors(testCase.arrays);
+async function checkStored(suite: KernelUnderTest, plain: CaseRow): Promise<void> {
+  const testCase = caseOf(suite, plain);
+  const { query, key, value, ...tensors } = toTensors(testCase.arrays);
   const stored = contiguousStorage(key as tf.Tensor4D, value as tf.Tensor4D);
-  const { output } = attend(create(), { query: query as tf.Tensor4D, stored }, testCase.options());
-  const expected = expectedResults(testCase, oracle);
+  const inputs = { query: query as tf.Tensor4D, stored };
+  const { output } = attend(suite.create(), inputs, {
+    ...testCase.options(),
+    ...(suite.tensors && { tensors }),
+  });
+  const expected = expectedResults(testCase, suite.oracle);
   expectClose({ actual: { output: await read(output) }, expected: { output: expected.output } });
 }
 
-function secondOrder({ create }: KernelUnderTest, plain: CaseRow): tf.Tensor {
-  const testCase = attentionCase(plain);
+function secondOrder(suite: KernelUnderTest, plain: CaseRow): tf.Tensor {
+  const testCase = caseOf(suite, plain);
   const tensors = toTensors(testCase.arrays);
   const options = testCase.options();
   const output = (query: tf.Tensor) =>
-    tf.sum(tf.square(attendWith(create(), { ...tensors, query }, options).output));
+    tf.sum(tf.square(attendWith(suite.create(), { ...tensors, query }, options).output));
   const first = tf.grad(output);
   return tf.grad((query) => tf.sum(first(query)))(tensors.query!);
 }

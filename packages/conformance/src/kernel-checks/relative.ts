@@ -1,7 +1,6 @@
 // Checks of tables looked up by distance: each kind gives the oracle's results and gradients.
 import type { Positions } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
-import { attentionCase } from '../attention-case';
 import type { Check } from '../check';
 import { expectClose, expectSlopes } from '../expect-close';
 import { centralDifferences, slopesOf, weightedSum } from '../gradients';
@@ -11,7 +10,7 @@ import { attentionOracle, type OracleInputs } from '../oracle';
 import { oracleTables, randomTables, relativeKinds, tensorTables } from '../relative-tables';
 import { remember } from '../remember';
 import { expectRefused } from './refusals';
-import { allows, type KernelUnderTest } from './suite';
+import { allows, caseOf, type KernelUnderTest } from './suite';
 
 const sizes = { B: 2, Hq: 4, Hkv: 2, Sq: 4, Skv: 5, D: 3, Dv: 6 };
 
@@ -86,7 +85,7 @@ async function checkTables(suite: KernelUnderTest, tableCase: TableCase): Promis
 /** A case with tables beside its arrays, under names of their own, and what the oracle reads. */
 function tableNumbers(suite: KernelUnderTest, { kind, positions }: TableCase) {
   const mask = allows(suite, 'mask: causal') ? 'causal' : 'none';
-  const testCase = attentionCase({ sizes, mask, softcap: allows(suite, 'softcap') ? 2 : 0 });
+  const testCase = caseOf(suite, { sizes, mask, softcap: allows(suite, 'softcap') ? 2 : 0 });
   const tables = randomTables(relativeKinds[kind]!(sizes));
   const oracle: OracleInputs = {
     ...testCase.oracle,

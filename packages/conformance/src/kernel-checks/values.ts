@@ -21,17 +21,21 @@ import {
   kernelNumbers,
   resultNames,
 } from '../kernel-run';
-import { allows, allowsRow, isSoftmax, type KernelUnderTest } from './suite';
+import { allows, allowsRow, caseOf, isSoftmax, type KernelUnderTest } from './suite';
 
 export function valueChecks(suite: KernelUnderTest): readonly Check[] {
   const refused = Object.keys(suite.refuses ?? {}) as Refusable[];
   const allowed = (cases: readonly AttentionCase[]) => cases.filter(({ row }) => allowsRow(suite, row));
+  const ofSuite = (testCase: AttentionCase) => (suite.tensors ? caseOf(suite, testCase.row) : testCase);
+  const entrywise = allowed(entrywiseCases).map(ofSuite);
   const cases = [
-    ...coveringCases(refused),
-    ...allowed([...broadcastCases, ...lonelyKeyCases, ...largeCases, ...entrywiseCases]),
+    ...[...coveringCases(refused), ...allowed([...broadcastCases, ...lonelyKeyCases, ...largeCases])].map(
+      ofSuite,
+    ),
+    ...entrywise,
   ];
   const gradientChecks = (testCase: AttentionCase) => {
-    const isEntrywise = entrywiseCases.includes(testCase);
+    const isEntrywise = entrywise.includes(testCase);
     const agreeing = isEntrywise ? 'central differences, entry by entry' : 'derivatives of the oracle';
     const run = () => (isEntrywise ? checkEachGradient(suite, testCase) : checkGradients(suite, testCase));
     return allows(suite, 'gradients')
