@@ -12,6 +12,7 @@ import { composedContests } from './contests/composed';
 import { decodeContests } from './contests/decode';
 import { optionContests } from './contests/options';
 import { prefillContests } from './contests/prefill';
+import { productContests } from './contests/products';
 import { trainingContests } from './contests/training';
 import { absenceLines, busyLines, contestLines, legendLines } from './gate-report';
 import { type GateRow, gateRows } from './gate-rows';
@@ -31,6 +32,7 @@ const contests: readonly Contest[] = [
   ...decodeContests,
   ...trainingContests,
   ...optionContests,
+  ...productContests,
   ...composedContests,
 ];
 

@@ -68,8 +68,13 @@ async function enterLimits(
 
 /** The time that the operations of the work would take if there were nothing else to do. */
 export function multiplyAddPeaks({ work }: Arena): Promise<readonly Entry[]> {
+  return peaksOf(flopOf(work));
+}
+
+/** The time of so many operations. */
+export function peaksOf(flop: number): Promise<readonly Entry[]> {
   return enterLimits(0, (limits) => {
-    const share = flopOf(work) / limits.flop(steps);
+    const share = flop / limits.flop(steps);
     return [
       limit('relaxed multiply-add', share, () => limits.relaxedMultiplyAdd(steps, 1e-3, 0.999)),
       limit('multiply, then add', share, () => limits.multiplyThenAdd(steps, 1e-3, 0.999)),
