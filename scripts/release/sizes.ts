@@ -14,13 +14,18 @@ const sizes: readonly (readonly [name: string, bound: number, code: string])[] =
   ['flash/wasm', 40, "import { flashWasm } from '@polyhead/flash/wasm'; globalThis.y = flashWasm();"],
   ['dense', 9, "import { denseProducts } from '@polyhead/dense'; globalThis.y = denseProducts();"],
   ['GrowingCache', 6, "import { GrowingCache } from '@polyhead/kv-cache'; globalThis.y = GrowingCache;"],
-  ['StaticCache', 6, "import { StaticCache } from '@polyhead/kv-cache'; globalThis.y = StaticCache;"],
+  ['StaticCache', 6.2, "import { StaticCache } from '@polyhead/kv-cache'; globalThis.y = StaticCache;"],
   [
     'QuantizedCache',
-    6.7,
+    7.2,
     "import { QuantizedCache } from '@polyhead/kv-cache'; globalThis.y = QuantizedCache;",
   ],
-  ['RingCache', 6, "import { RingCache } from '@polyhead/kv-cache'; globalThis.y = RingCache;"],
+  ['RingCache', 6.7, "import { RingCache } from '@polyhead/kv-cache'; globalThis.y = RingCache;"],
+  [
+    'PagedCache and its pool',
+    7.5,
+    "import { PagedCache, PagePool } from '@polyhead/kv-cache'; globalThis.y = [PagedCache, PagePool];",
+  ],
   ['rotary', 5, "import { rotary } from '@polyhead/relative-position'; globalThis.y = rotary;"],
   ...[
     ...['causal', 'slidingWindow', 'chunks', 'prefix', 'globalTokens', 'segments', 'validLengths'],

@@ -17,10 +17,12 @@ const runs = process.env.POLYHEAD_LONG ? 50_000 : often;
 
 /** One cache, and what it must hold. */
 interface Scene {
-  readonly cache: RowCache;
+  cache: RowCache;
   readonly kind: Kind;
   entries: Entries;
   nextId: number;
+  /** Those that it was forked from, or to, and what they hold. */
+  others: { readonly cache: RowCache; readonly entries: Entries }[];
   stale?: (() => void) | undefined; // the commit of a stage that nobody committed
 }
 
@@ -40,13 +42,15 @@ const faults = fc.record({
 });
 const crops = fc.record({ action: fc.constant('crop' as const), lengths: countsOf(capacity) });
 const selections = fc.record({ action: fc.constant('select' as const), from: countsOf(2) });
-const others = fc.record({ action: fc.constantFrom('reset' as const, 'read' as const) });
+const others = fc.record({
+  action: fc.constantFrom('reset' as const, 'read' as const, 'fork' as const, 'go on as fork' as const),
+});
 const actions = fc.oneof(
   { weight: 8, arbitrary: stages },
   { weight: 2, arbitrary: crops },
   { weight: 2, arbitrary: selections },
   { weight: 1, arbitrary: faults },
-  { weight: 1, arbitrary: others },
+  { weight: 2, arbitrary: others },
 );
 
 type Action = typeof actions extends fc.Arbitrary<infer T> ? T : never;
@@ -68,6 +72,11 @@ async function perform(scene: Scene, action: Action): Promise<void> {
   } else if (action.action === 'select') {
     const { from } = action;
     change(scene, () => cache.select(from), !from.includes(2) && from.map((entry) => entries[entry]!));
+  } else if (action.action === 'fork') scene.others.push({ cache: cache.fork(), entries });
+  else if (action.action === 'go on as fork') {
+    scene.others.push({ cache, entries });
+    scene.cache = cache.fork();
+    scene.stale = undefined;
   } else if (action.action === 'reset') change(scene, () => cache.reset(), [[], []]);
   else await expectStored(cache.read(), entries, scene.kind);
   expectState(scene);
@@ -164,7 +173,7 @@ function expectState({ cache, entries, kind }: Scene): void {
   expectEqual('lengths', cache.lengths, lengths);
   expectEqual('nextOrder', cache.nextOrder, entries.map(nextOrderOf));
   expectEqual('nextPosition', cache.nextPosition, entries.map(nextPositionOf));
-  expectEqual('byteSize', [cache.byteSize], [kind.bytes(lengths)]);
+  if (kind.bytes) expectEqual('byteSize', [cache.byteSize], [kind.bytes(lengths)]);
 }
 
 /** `tidy` for what has to wait. */
@@ -181,10 +190,12 @@ function checkSequences(kind: Kind, numRuns: number): Promise<void> {
   const sequences = fc.array(actions, { minLength: 2, maxLength: 12 });
   const property = fc.asyncProperty(sequences, async (sequence) => {
     const before = memoryNow();
-    const scene: Scene = { kind, cache: kind.create(), entries: [[], []], nextId: 1 };
+    const scene: Scene = { kind, cache: kind.create(), entries: [[], []], nextId: 1, others: [] };
     for (const action of sequence) await scoped(() => perform(scene, action));
     await scoped(() => expectStored(scene.cache.read(), scene.entries, kind));
-    scene.cache.dispose();
+    for (const { cache, entries } of scene.others)
+      await scoped(() => expectStored(cache.read(), entries, kind));
+    for (const { cache } of [...scene.others, scene]) cache.dispose();
     expectSameMemory(before);
   });
   return fc.assert(property, { seed: 20_250, numRuns });

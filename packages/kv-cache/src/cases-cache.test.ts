@@ -13,8 +13,9 @@ import {
 import { MultiHeadAttention } from '@polyhead/multi-head';
 import * as tf from '@tensorflow/tfjs-core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ownPool } from './fixtures/own-pool';
 import { GrowingCache, RingCache, StaticCache } from './index';
-import type { RowCache } from './row-cache';
+import { type RowCache, writesInPlace } from './row-cache';
 
 const E = 12;
 const mask = causal();
@@ -26,7 +27,12 @@ const kinds: [string, (attention: Attention, B?: number) => RowCache][] = [
   ['GrowingCache', (attention, B = 1) => new GrowingCache(attention.cacheShape(B))],
   ['StaticCache', (attention, B = 1) => new StaticCache(attention.cacheShape(B), { capacity: 80 })],
   ['RingCache', (attention, B = 1) => new RingCache(attention.cacheShape(B), { window: 70 })],
+  ...(writesInPlace() ? [['PagedCache', pagedCache] as [string, typeof pagedCache]] : []),
 ];
+
+function pagedCache(attention: Attention, B = 1): RowCache {
+  return ownPool(attention.cacheShape(B), 16);
+}
 
 /** The outputs of tokens `from` to `to`. */
 function step(
@@ -264,8 +270,4 @@ describe('StaticCache', () => {
     expectSameMemory(before);
     cache.dispose();
   });
-});
-
-describe('for other caches', () => {
-  it('J14: a fork leaves the original alone', ({ skip }) => skip('the contract of caches has no fork'));
 });

@@ -1,5 +1,6 @@
 // For those who use caches. Authors of caches find more in `row-cache.ts`.
 export { GrowingCache } from './growing-cache';
+export { PagedCache, PagePool, type PagePoolOptions } from './paged-cache';
 export { type CacheClass, predictCacheBytes } from './predict-cache-bytes';
 export { QuantizedCache, type QuantizedCacheOptions } from './quantized-cache';
 export { RingCache, type RingCacheOptions } from './ring-cache';

@@ -141,6 +141,8 @@ export interface KeyValueCache {
   crop(lengths: readonly number[]): void;
   /** Each batch entry goes on with the tokens of another: entry b with those of `entries[b]`. Beam search needs it. */
   select?(entries: readonly number[]): void;
+  /** Another cache with the same tokens, which shares nothing that either writes. */
+  fork?(): KeyValueCache;
   /** Forgets all tokens, and the layer that wrote them. */
   reset(): void;
   /** Gives its memory back; twice is once. */

@@ -42,6 +42,11 @@ export class CacheLife {
     this.layer = undefined;
   }
 
+  /** As it is now, and on its own from then on. */
+  fork(): CacheLife {
+    return Object.assign(new CacheLife(this.name), this);
+  }
+
   dispose(): void {
     this.reset();
     this.isDisposed = true;

@@ -16,6 +16,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { CacheLife } from './cache-life';
 import { checkEntries, checkLengths, checkRows, checkShape } from './check-rows';
 import {
+  copyParts,
   packRows,
   rowsOfHeads,
   selectTokens,
@@ -115,6 +116,11 @@ export abstract class RowCache implements KeyValueCache {
     return packRows(this.shape, parts);
   }
 
+  /** The rows held, for a cache that shares nothing with this one. */
+  protected copyRows(): readonly KeyValuePart[] {
+    return copyParts(this.held);
+  }
+
   /** Spans of those of an entry's `length` tokens that stay once new ones are kept, sorted and disjoint. */
   protected retained(length: number): readonly Span[] {
     return [[0, length]];
@@ -178,7 +184,10 @@ export abstract class RowCache implements KeyValueCache {
    */
   stage(rows: NewRows): { readonly stored: StoredKeyValue; commit(): void } {
     const added = this.begin(rows);
-    return this.staged(this.append(added.newRows), added);
+    return this.staged(
+      inTidy(() => this.append(added.newRows)),
+      added,
+    );
   }
 
   /**
@@ -236,6 +245,20 @@ export abstract class RowCache implements KeyValueCache {
     const moved = this.held.map((part) => ({ ...part, runs: (b: number) => part.runs(from[b]!) }));
     this.hold(inTidy(() => this.arrange(moved)));
     this.tokens = entriesOf(this.tokens, from);
+  }
+
+  /**
+   * Another cache with the same tokens: what is added to one is not in the other. It serves the same layer.
+   *
+   * @returns a cache of its own, to be disposed
+   * @throws UnsupportedError where memory does not suffice; then nothing has changed
+   */
+  fork(): this {
+    this.life.checkAlive('fork');
+    const fork = Object.assign(Object.create(Object.getPrototypeOf(this)) as this, this);
+    Object.assign(fork, { life: this.life.fork(), held: [] });
+    fork.hold(inTidy(() => this.copyRows()));
+    return fork;
   }
 
   /** Forgets all tokens, that the cache was sealed, and whose it was. */

@@ -44,6 +44,15 @@ export function clear(data: tf.Tensor): void {
   numbersOf(data, data)[0].fill(0);
 }
 
+/** The same numbers, which writing in place does not reach. */
+export function copyOf(data: tf.Tensor2D): tf.Tensor2D {
+  if (!writesInPlace()) return tf.clone(data);
+  const copy = emptyRows(...data.shape, data.dtype);
+  const [from, to] = numbersOf(data, copy);
+  to.set(from);
+  return copy;
+}
+
 /**
  * Writes the source's tokens over the target's, whoever else holds the target. Call it only where `writesInPlace`.
  *

@@ -6,6 +6,7 @@ import {
   allColumns,
   clear,
   copyColumns,
+  copyOf,
   dequantized,
   emptyRows,
   joinColumns,
@@ -207,6 +208,23 @@ export function packRows(shape: CacheShape, sources: readonly TokenRows[]): read
   const total = (b: number) => sources.reduce((sum, source) => sum + tokensOf(source, b), 0);
   const lengths = Array.from({ length: shape.batch }, (_, b) => total(b));
   return Math.max(...lengths) === 0 ? [] : [gatherRows(shape, sources, packedLayout(shape, lengths))];
+}
+
+/** The same rows in tensors of their own. */
+export function copyParts(parts: readonly KeyValuePart[]): readonly KeyValuePart[] {
+  const copies = new Map([...tensorsOf(parts)].map((tensor) => [tensor, copyOf(tensor as tf.Tensor2D)]));
+  const copied = ({ data, quantized, ...columns }: RowMatrix): RowMatrix => ({
+    ...columns,
+    data: copies.get(data)!,
+    ...(quantized && {
+      quantized: {
+        ...quantized,
+        scale: copies.get(quantized.scale)!,
+        ...(quantized.zero && { zero: copies.get(quantized.zero)! }),
+      },
+    }),
+  });
+  return parts.map((part) => ({ ...part, key: copied(part.key), value: copied(part.value) }));
 }
 
 /** How many tokens of a batch entry the rows are. */

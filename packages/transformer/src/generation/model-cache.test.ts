@@ -78,6 +78,29 @@ describe('ModelCache', () => {
   it.each([
     ['growing', growing],
     ['static', fixed],
+  ])('forks all layers at once: %s', (_, plan) => {
+    const [one, other] = [ids(4), ids(2)];
+    const before = memoryNow();
+    const cache = new ModelCache(model.cacheShapes(B), plan);
+    lastLogits(cache, one);
+    const fork = cache.fork();
+    expect(fork.byteSize).toBe(cache.byteSize);
+    const expected = lastLogits(cache, other);
+    expect(fork.lengths).toEqual([4, 4]);
+    cache.dispose();
+    expect(lastLogits(fork, other)).toEqual(expected);
+    fork.dispose();
+    expectSameMemory(before);
+    const own = (shape: Parameters<CacheFactory>[0]) =>
+      Object.assign(new GrowingCache(shape), { fork: undefined });
+    const without = new ModelCache(model.cacheShapes(B), own as CacheFactory);
+    expect(() => without.fork()).toThrow(/each cache must have `fork`/);
+    without.dispose();
+  });
+
+  it.each([
+    ['growing', growing],
+    ['static', fixed],
   ])('crops, selects and resets all layers at once: %s', (_, plan) => {
     const cache = new ModelCache(model.cacheShapes(B), plan);
     lastLogits(cache, ids(5));

@@ -118,6 +118,32 @@ export class ModelCache implements LayerCaches {
     for (const cache of caches) cache.select!(entries);
   }
 
+  /**
+   * Another cache with the same tokens in all layers: what one generates the other does not see. A common prompt is computed
+   * once and forked; of `PagedCache`s no row is copied.
+   *
+   * @throws UnsupportedError where a layer's cache cannot, or memory does not suffice; then nothing has changed
+   */
+  fork(): ModelCache {
+    const without = this.all.filter((cache) => !cache.fork).map((cache) => cache.constructor.name);
+    if (without.length > 0)
+      throw new UnsupportedError('ModelCache.fork', 'each cache must have `fork`', [
+        `these have none: ${[...new Set(without)].join(', ')}`,
+      ]);
+    const made: KeyValueCache[] = [];
+    const forked = (cache: KeyValueCache) => {
+      made.push(cache.fork!());
+      return made.at(-1)!;
+    };
+    try {
+      const own = { self: this.self.map(forked), ...(this.cross && { cross: this.cross.map(forked) }) };
+      return Object.assign(Object.create(ModelCache.prototype) as ModelCache, own);
+    } catch (error) {
+      for (const cache of made) cache.dispose();
+      throw error;
+    }
+  }
+
   /** All layers forget all tokens, and the encoder's output. */
   reset(): void {
     for (const cache of this.all) cache.reset();
