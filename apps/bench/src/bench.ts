@@ -1,11 +1,11 @@
 // The main job: the published model reproduced and studied, variants and caches compared, one sentence drawn, layers timed.
-import { writeFileSync } from 'node:fs';
 import { encoderReader } from './attention/encoder-reader';
 import { mapLines } from './attention/text-maps';
 import { type Backend, chooseBackend, startFrom } from './backends/backend';
 import type { BackendName } from './backends/backend-name';
 import { WrongResultError } from './command-line/errors';
 import type { Outlet } from './command-line/outlet';
+import { writeTo } from './command-line/user-path';
 import { type ComparisonCases, type ComparisonChoice, comparisonCases } from './compare/cases';
 import { compareVariants } from './compare/comparison';
 import { comparisonLines } from './compare/report';
@@ -13,6 +13,7 @@ import { broughtLines, whatItBrings } from './compare/what-it-brings';
 import { allowRelaxedSimd } from './gates/relaxed-simd';
 import { type Measurement, measureCells, refuseWrong } from './matrix/measure-cells';
 import { measurePeak, type Peaks } from './matrix/peaks';
+import type { MatrixResult } from './matrix/result';
 import { beginRun } from './matrix/run';
 import { readEnvironment } from './measure/environment';
 import { writtenLines } from './model/own/written';
@@ -22,6 +23,8 @@ import { environmentLines } from './print/environment-lines';
 import { mobyDickSentences } from './published/moby-dick';
 import { loadPublishedModel, type PublishedModel } from './published/model';
 import { readModelFiles } from './published/model-files';
+import { measureSections } from './report/measure-sections';
+import { reportPage } from './report/report-page';
 import { type ModelStudy, studyModel } from './reproduce/model-study';
 import { headline, reproductionLines } from './reproduce/report';
 import { type Reproduction, reproduceSentences, wrongParts } from './reproduce/reproduction';
@@ -33,6 +36,8 @@ export interface BenchOptions {
   /** Which variants, caches and sizes are compared. Where any is chosen, nothing is drawn, and prefill is left out. */
   readonly choice: ComparisonChoice;
   readonly json?: string; // absolute path
+  /** Where the report goes; an absolute path. */
+  readonly html?: string;
 }
 
 // Tokens a sentence. Beyond, Melville's are lists; the model reads twice as many.
@@ -89,6 +94,7 @@ export async function bench(options: BenchOptions, outlet: Outlet): Promise<void
   printComparison({ cases, comparison, study }, outlet);
 
   if (!comparesOnly) await printMaps(model, outlet);
+  const seen = options.html === undefined ? {} : await measureSections(model, { quick, ...outlet });
   model.dispose();
   if (!comparesOnly) outlet.print(['', ...(await writtenLines())]);
   const prefill = comparesOnly ? nothing : await timeBackends(backend, { lengths, peaks }, outlet);
@@ -101,7 +107,7 @@ export async function bench(options: BenchOptions, outlet: Outlet): Promise<void
         cells: [...comparison.cells, ...prefill.cells],
         absent: [...comparison.absent, ...prefill.absent],
       },
-      { brought, reproduction, study },
+      { brought, reproduction, study, ...seen },
     ),
   );
 }
@@ -157,6 +163,7 @@ async function timeBackends(
   return measured;
 }
 
-function write({ json }: BenchOptions, result: object): void {
-  if (json !== undefined) writeFileSync(json, `${JSON.stringify(result, null, 2)}\n`);
+function write({ json, html }: BenchOptions, result: MatrixResult): void {
+  if (json !== undefined) writeTo(json, `${JSON.stringify(result, null, 2)}\n`);
+  if (html !== undefined) writeTo(html, reportPage(result));
 }

@@ -25,9 +25,9 @@ export function attentionPage(view: AttentionView): string {
     lead: leadOf(view),
     sections: reads.map((read, n) => ({
       id: `text-${n + 1}`,
-      title: `“${read.text}”`,
-      body: html`${fromTables(read, view)}${headMapsFigure({
-        title: `Layer ${layer}`,
+      title: `${reads.length > 1 ? `${n + 1}. ` : ''}“${read.text}”`,
+      body: html`${fromTables(n, view)}${headMapsFigure({
+        title: `Layer ${layer}${reads.length > 1 ? `, text ${n + 1}` : ''}`,
         caption: html`Each row is a token that looks, each column a token it looks at; a row sums to 1. ${read.leftOut.length > 0 ? `${leftOutLine(read.leftOut)}.` : ''}`,
         pieces: read.pieces,
         heads: read.heads,
@@ -61,12 +61,13 @@ function leadOf({ reads, from, layer }: AttentionView): string {
   return `In layer ${layer}, ${sinks.length} of ${first.heads.length} heads rest on one token: ${sinks.slice(0, 3).join('; ')}${rest}.`;
 }
 
-function fromTables({ pieces, heads }: ReadText, { from }: AttentionView) {
+function fromTables(number: number, { from, reads }: AttentionView) {
   if (from === undefined) return undefined;
+  const { pieces, heads } = reads[number]!;
   const words = wordsOf(pieces);
   return requiredPlaces(words, from).map((place, n, all) => {
     const nth = all.length > 1 ? `, the ${n + 1}. of ${all.length}` : '';
-    const caption = `What “${words[place]!.text}”${nth} looks at`;
+    const caption = `What “${words[place]!.text}”${nth} looks at${reads.length > 1 ? ` in the ${number === 0 ? 'first' : 'second'} text` : ''}`;
     const rows = seenFrom(heads, words, place).map((seen, h) => [
       `head ${h + 1}`,
       ...seen

@@ -105,6 +105,12 @@ describe('runCommandLine', () => {
     [['attention'], "missing required argument 'text'"],
     [['--json', 'no/such/folder/file.json'], 'there is no folder'],
     [['--json', '.'], 'is a folder'],
+    [['--html', 'no/such/folder/page.html'], '--html: there is no folder'],
+    [
+      ['--html', 'page.html', '--position', 'rotary'],
+      '--position is a comparison of its own, which does not take --html',
+    ],
+    [['--quick', '--html', '/proc/version/page.html'], 'cannot be written'],
   ])('answers %j with 2 and says what would do', async (args, message) => {
     const { code, out, error } = await run(...args);
     expect(error).toContain(message);

@@ -34,6 +34,7 @@ interface BenchFlags extends ComparisonChoice {
   readonly backend?: BackendName;
   readonly quick?: boolean;
   readonly json?: string;
+  readonly html?: string;
   readonly position?: readonly string[];
 }
 
@@ -57,6 +58,7 @@ function createProgram(outlet: Outlet): Command {
     .addOption(backendOption())
     .option('--quick', 'fewer sentences and lengths, for continuous integration')
     .option('--json <file>', 'also write the numbers to a file')
+    .option('--html <file>', 'also write a report, one page that fetches nothing')
     .enablePositionalOptions()
     .showHelpAfterError()
     .configureOutput({
@@ -77,17 +79,18 @@ function createProgram(outlet: Outlet): Command {
 }
 
 async function runJob(flags: BenchFlags, outlet: Outlet): Promise<void> {
-  const { quick = false, json, backend, position, ...choice } = flags;
+  const { quick = false, json, html, backend, position, ...choice } = flags;
   const shared = {
     quick,
     ...(json !== undefined && { json: writablePath(json) }),
     ...(backend && { backend }),
   };
   if (!position) {
+    const page = html === undefined ? {} : { html: writablePath(html, '--html') };
     const { bench } = await import('../bench');
-    return bench({ ...shared, choice }, outlet);
+    return bench({ ...shared, ...page, choice }, outlet);
   }
-  const [other] = Object.keys(choice);
+  const [other] = Object.keys({ ...choice, ...(html !== undefined && { html }) });
   if (other) throw new UsageError(`--position is a comparison of its own, which does not take --${other}`);
   const { comparePositions } = await import('../positions/compare-positions');
   return comparePositions({ ...shared, names: position }, outlet);

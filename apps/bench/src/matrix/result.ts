@@ -4,6 +4,7 @@
 // Readers need no more than `readResult(path)`. A section that a later version adds is optional and survives reading; a
 // change that an older reader would misread raises `version`.
 import { z } from 'zod';
+import { reportSections } from '../report/sections';
 
 export const resultFormat = 'polyhead-bench';
 export const resultVersion = 1;
@@ -203,6 +204,7 @@ export const resultSchema = z.looseObject({
   brought: brought.optional(),
   reproduction: reproduction.optional(),
   study: study.optional(),
+  ...reportSections,
 });
 
 export type CellAxes = z.infer<typeof axes>;

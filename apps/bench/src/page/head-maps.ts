@@ -13,8 +13,8 @@ export interface PageMaps {
   readonly heads: HeadWeights;
   /** Numbers of heads, where they are not all: from 1. */
   readonly numbers?: readonly number[];
-  /** One more column: what each head does to the output, as a share, by head. */
-  readonly ablation?: readonly number[];
+  /** One more column, a share by head. */
+  readonly more?: { readonly name: string; readonly shares: readonly number[] };
 }
 
 /** A key that takes this share of a head is one that attention rests on. */
@@ -34,7 +34,7 @@ ${foldedTable(wordsTable(maps), 'What each word looks at, as a table')}</figure>
 /** As many beside each other as a page has room for, in rows of about one length. */
 function columnsFor(heads: number, queries: readonly string[]): number {
   const longest = Math.min(16, Math.max(...queries.map((text) => [...text].length)));
-  const [page, scale, axis, letter, cell] = [760, 112, 42, 7.3, 14];
+  const [page, scale, axis, letter, cell] = [950, 112, 42, 7.3, 14]; // pictures shrink by a fifth at most
   const fitting = Math.max(1, Math.floor((page - scale) / (axis + letter * longest + cell * queries.length)));
   return Math.ceil(heads / Math.ceil(heads / fitting));
 }
@@ -49,19 +49,19 @@ export function sinkOf({ strongestColumn }: HeadStatistics, pieces: readonly Pie
 const nameOf = ({ numbers }: PageMaps, h: number) => `head ${numbers?.[h] ?? h + 1}`;
 
 function rolesTable(maps: PageMaps): Html {
-  const { heads, pieces, ablation, title } = maps;
+  const { heads, pieces, more, title } = maps;
   const rows = headStatistics(heads).map((statistics, h) => [
     nameOf(maps, h),
     statistics.pattern,
     sinkOf(statistics, pieces) ?? 'none',
     { text: statistics.entropy.toFixed(2), value: statistics.entropy },
     { text: statistics.distance.toFixed(1), value: statistics.distance },
-    ...(ablation ? [{ text: percent(ablation[h]!), value: ablation[h]! }] : []),
+    ...(more ? [{ text: percent(more.shares[h]!), value: more.shares[h]! }] : []),
   ]);
   const head = ['head', 'pattern here', 'sink', 'entropy, nats', 'distance, tokens'];
   return table({
     caption: `What each head does: ${title}`,
-    head: [...head, ...(ablation ? ['output without it changes by'] : [])],
+    head: [...head, ...(more ? [more.name] : [])],
     rows,
   });
 }

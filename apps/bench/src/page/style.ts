@@ -43,7 +43,7 @@ a { color: var(--link); text-underline-offset: 0.15em; }
 .skip:focus { left: 1rem; top: 1rem; background: var(--paper); padding: 0.5rem; }
 nav ul { list-style: none; display: flex; flex-wrap: wrap; gap: 0.25rem 1.25rem; padding: 0.75rem 0; margin: 1.5rem 0 0; border-block: 1px solid var(--line); font-size: 0.9375rem; }
 nav a { display: inline-block; padding: 0.25rem 0; }
-.answers { display: grid; grid-template-columns: repeat(auto-fit, minmax(12.5rem, 1fr)); gap: 1.25rem 2rem; margin: 1.75rem 0 0; padding: 0; }
+.answers { display: grid; grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr)); gap: 1.25rem 2rem; margin: 1.75rem 0 0; padding: 0; }
 .answers div { border-top: 2px solid var(--ink); padding-top: 0.5rem; }
 .answers dt { font-size: 0.875rem; color: var(--soft); }
 .answers dd { margin: 0; }

@@ -1,0 +1,26 @@
+// A chart with its caption above, and its table below.
+
+import type { LineChart } from '../page/chart';
+import { type Html, html } from '../page/html';
+import { lineChart } from '../page/line-chart';
+import { foldedTable, type TableData } from '../page/table';
+
+export interface ChartFigure {
+  /** For links, and for whoever reads the page by program. */
+  readonly id: string;
+  readonly caption: Html;
+  readonly chart: LineChart;
+  readonly table: TableData;
+}
+
+export const chartFigure = ({ id, caption, chart, table }: ChartFigure): Html =>
+  html`<figure id="${id}"><figcaption>${caption}</figcaption>
+${lineChart(chart)}
+${foldedTable(table)}</figure>`;
+
+/** Tokens on an axis: 1,024 and 64k. */
+export const writeTokens = (tokens: number) =>
+  tokens >= 8192 && tokens % 1024 === 0 ? `${tokens / 1024}k` : tokens.toLocaleString('en');
+
+/** On axes and in hints: 30, 0.5, 1,500. */
+export const writeNumber = (value: number) => value.toLocaleString('en', { maximumSignificantDigits: 3 });
