@@ -1,4 +1,5 @@
 // For those who use caches. Authors of caches find more in `row-cache.ts`.
+export { cacheFromBytes, cacheToBytes } from './cache-bytes';
 export { GrowingCache } from './growing-cache';
 export { PagedCache, PagePool, type PagePoolOptions } from './paged-cache';
 export { type CacheClass, predictCacheBytes } from './predict-cache-bytes';

@@ -7,6 +7,8 @@ import {
   appendPart,
   blockParts,
   exactParts,
+  formatOfFloats,
+  formatOfRows,
   type KeyFormat,
   type NumberFormat,
   quantizedBytes,
@@ -88,6 +90,14 @@ export class QuantizedCache extends RowCache {
     const { shape, formats } = this;
     const { key, residual } = formats;
     return key === 'int4-channel' ? blockParts(shape, parts, residual) : exactParts(shape, parts);
+  }
+
+  /** @internal How rows may lie: keys by channel also as floats, the newest. For `cacheFromBytes`. */
+  formatsOf(name: 'key' | 'value'): readonly object[] {
+    const { formats, shape } = this;
+    const size = shape[`${name}Size`];
+    const format = formatOfRows(formats[name], size);
+    return format.rowsPerScale > 1 ? [format, formatOfFloats(size)] : [format];
   }
 
   protected override selectRows(parts: readonly KeyValuePart[], spans: TokenSpans): readonly KeyValuePart[] {

@@ -45,6 +45,16 @@ function layoutOf(format: KeyFormat, size: number) {
   return { bits, words, rowsPerScale: 1, columns } as const;
 }
 
+/** How rows lie: columns of words, and of scales and zeros for so many rows together. */
+export function formatOfRows(format: KeyFormat, size: number) {
+  const { bits, words, rowsPerScale, columns } = layoutOf(format, size);
+  return { bits, columns: words, scales: columns, hasZero: bits === 4, rowsPerScale };
+}
+
+export function formatOfFloats(size: number) {
+  return { bits: 32, columns: size, scales: 0, hasZero: false, rowsPerScale: 1 };
+}
+
 /** Bytes of so many rows of numbers, with their scales and zeros. */
 export function quantizedBytes(format: KeyFormat, size: number, rows: number): number {
   const { bits, words, rowsPerScale, columns } = layoutOf(format, size);
@@ -178,7 +188,7 @@ export function blockParts(shape: CacheShape, parts: Parts, residual: number): P
 }
 
 /** All tokens in one part that holds exactly them; no part where there is no token. */
-function packParts(shape: CacheShape, parts: Parts, keysAsFloats = false): Parts {
+export function packParts(shape: CacheShape, parts: Parts, keysAsFloats = false): Parts {
   const lengths = lengthsOf(shape, parts);
   if (Math.max(...lengths) === 0) return [];
   const layout = packedLayout(shape, lengths);
