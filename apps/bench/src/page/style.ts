@@ -84,7 +84,7 @@ table { border-collapse: collapse; font-size: 0.875rem; line-height: 1.4; margin
 th, td { text-align: left; padding: 0.3125rem 1rem 0.3125rem 0; border-bottom: 1px solid var(--line); vertical-align: baseline; }
 th { font-weight: 600; }
 thead th { border-bottom-color: var(--soft); vertical-align: bottom; }
-tbody th { font-weight: 400; min-width: 4.5rem; }
+tbody th { font-weight: 400; min-width: 5.75rem; }
 .right { text-align: right; white-space: nowrap; }
 bdi { unicode-bidi: isolate; }
 code { font: 0.9em ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; overflow-wrap: anywhere; }

@@ -36,7 +36,7 @@ export function baseOf(cells: readonly MeasuredCell[]): Base {
 export const cellsOf = ({ cells }: MatrixResult, layer: string, phase: Phase) =>
   cells.filter((cell) => cell.layer === layer && cell.phase === phase && cell.batch === 1);
 
-/** Those with more than one length, where there is any; the base's choices are not named. */
+/** The base first; its choices are not named. */
 export function linesOf(cells: readonly MeasuredCell[], base: Base): CellLine[] {
   const lines = new Map<string, MeasuredCell[]>();
   for (const cell of cells) {
@@ -46,9 +46,8 @@ export function linesOf(cells: readonly MeasuredCell[], base: Base): CellLine[] 
     lines.set(name, [...(lines.get(name) ?? []), cell]);
   }
   const all = [...lines].map(([name, own]) => ({ name, cells: own.sort((a, b) => a.tokens - b.tokens) }));
-  const long = all.filter((one) => one.cells.length > 1);
   const isBase = ({ name }: CellLine) => Number(name === base.variant);
-  return (long.length > 0 ? long : all).sort((a, b) => isBase(b) - isBase(a));
+  return all.sort((a, b) => isBase(b) - isBase(a));
 }
 
 function nameOf(choice: Choice, cell: MeasuredCell): string {

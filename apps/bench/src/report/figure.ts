@@ -3,7 +3,7 @@
 import type { LineChart } from '../page/chart';
 import { type Html, html } from '../page/html';
 import { lineChart } from '../page/line-chart';
-import { foldedTable, type TableData } from '../page/table';
+import { foldedTable, type TableData, table } from '../page/table';
 
 export interface ChartFigure {
   /** For links, and for whoever reads the page by program. */
@@ -13,10 +13,15 @@ export interface ChartFigure {
   readonly table: TableData;
 }
 
-export const chartFigure = ({ id, caption, chart, table }: ChartFigure): Html =>
+export const chartFigure = ({ id, caption, chart, table: data }: ChartFigure): Html =>
   html`<figure id="${id}"><figcaption>${caption}</figcaption>
 ${lineChart(chart)}
-${foldedTable(table)}</figure>`;
+${foldedTable(data)}</figure>`;
+
+/** The table alone: of one length there is nothing to draw against. */
+export const tableFigure = ({ id, caption, table: data }: ChartFigure): Html =>
+  html`<figure id="${id}"><figcaption>${caption}</figcaption>
+${table(data)}</figure>`;
 
 /** Tokens on an axis: 1,024 and 64k. */
 export const writeTokens = (tokens: number) =>

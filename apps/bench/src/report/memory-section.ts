@@ -24,7 +24,9 @@ export function modelLike({ embedDim, numHeads }: Pick<Layer, 'embedDim' | 'numH
 const wasmHeap = 4 * 2 ** 30;
 
 export function memorySection(result: MatrixResult): Html {
-  return html`${result.layers.map((layer) => {
+  // A layer like no model's is shown only where there is no other.
+  const like = result.layers.filter((layer) => modelLike(layer).name !== undefined);
+  return html`${(like.length > 0 ? like : result.layers).map((layer) => {
     const rows = result.memory.filter((row) => row.layer === layer.name);
     return rows.length === 0 ? undefined : layerFigure(result, layer, rows);
   })}`;
@@ -100,21 +102,19 @@ function perToken({ bytes }: MemoryRow, layers: number) {
 
 /** Every variant with the first cache, every cache with the first variant; those of equal bytes as one. */
 function shownRows(rows: readonly MemoryRow[]) {
-  const [first] = rows;
-  const shown = rows.filter(({ variant, cache }) => variant === first!.variant || cache === first!.cache);
-  const lines: { row: MemoryRow; caches: string[] }[] = [];
-  for (const row of shown) {
-    const same = lines.find(
-      (line) =>
-        line.row.variant === row.variant && JSON.stringify(line.row.bytes) === JSON.stringify(row.bytes),
-    );
-    if (same) same.caches.push(row.cache);
-    else lines.push({ row, caches: [row.cache] });
+  const [first] = rows as readonly [MemoryRow];
+  const lines = new Map<string, { row: MemoryRow; names: string[] }>();
+  for (const row of rows) {
+    const isOther = [row.variant !== first.variant, row.cache !== first.cache];
+    if (isOther[0] && isOther[1]) continue;
+    const bytes = JSON.stringify([row.bytes, row.outweighsFrom]);
+    const line = lines.get(bytes) ?? { row, names: [] };
+    const name = isOther[1] ? row.cache : row.variant;
+    // Floats as the first keeps them go without saying.
+    if (!(isOther[1] && line.row === first)) line.names.push(name);
+    lines.set(bytes, line);
   }
-  return lines.map(({ row, caches }) => ({
-    row,
-    names: row.variant === first!.variant && !caches.includes(first!.cache) ? caches.join(', ') : row.variant,
-  }));
+  return [...lines.values()].map(({ row, names }) => ({ row, names: [...new Set(names)].join(', ') }));
 }
 
 /** At most five. */

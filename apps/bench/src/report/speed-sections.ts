@@ -4,7 +4,7 @@ import type { Series } from '../page/chart';
 import { type Html, html } from '../page/html';
 import { threeDigits } from '../print/format-number';
 import { baseLine, baseOf, cellsOf, linesOf, rateSeries, rateTable } from './cell-lines';
-import { chartFigure, writeNumber, writeTokens } from './figure';
+import { chartFigure, tableFigure, writeNumber, writeTokens } from './figure';
 
 const busyNote = 'Pale marks were measured while the machine was busy.';
 
@@ -24,9 +24,10 @@ function speedFigures(result: MatrixResult, phase: Phase): Html {
         ? 'tokens a second against tokens in the cache'
         : 'tokens a second against the length of a prompt';
     const bound = phase === 'prefill' ? boundOf(result, lines[0]!.cells) : [];
-    return chartFigure({
+    const lengths = new Set(lines.flatMap((line) => line.cells.map(({ tokens }) => tokens)));
+    return (lengths.size > 1 ? chartFigure : tableFigure)({
       id: `${phase}-${layer.name}`,
-      caption: html`<b>${layer.title}:</b> ${caption}, medians with the tenth to the ninetieth percentile. Each line differs in one choice from ${baseLine(base, cells)}. ${bound.length > 0 ? 'Dashed: what the measured peak allows the first line.' : ''} ${cells.some(({ busy }) => busy) ? busyNote : ''}`,
+      caption: html`<b>${layer.title}:</b> ${caption}, medians with the tenth to the ninetieth percentile. Each line differs in one choice from ${baseLine(base, cells)}. ${bound.length > 0 ? 'Dashed: what the measured peak allows the first line.' : ''} ${lengths.size > 1 && cells.some(({ busy }) => busy) ? busyNote : ''}`,
       chart: {
         description: `${layer.title}: ${caption}, for ${lines.map(({ name }) => name).join(', ')}. The table below has the numbers.`,
         x: {
