@@ -28,6 +28,8 @@ export interface PositionShape {
   readonly embedDim: number;
   readonly numHeads: number;
   readonly longest: number;
+  /** Of its tables. Default: 1. */
+  readonly seed?: number;
 }
 
 /** An entry of the list is all that a method needs to stand in every table. */
@@ -35,6 +37,8 @@ export interface ComparedPosition {
   readonly name: string;
   /** What it is, where its name leaves it open. */
   readonly note?: string;
+  /** `bench train` trains a decoder with it only where it is asked for. */
+  readonly isOptional?: true;
   create(shape: PositionShape): CreatedPosition;
 }
 
@@ -50,7 +54,6 @@ export interface CreatedPosition {
 const oneDirection = { bidirectional: false } as const;
 /** Of DeBERTa's version 3. */
 const logBuckets = { buckets: 256, maxDistance: 512 } as const;
-const seed = 1;
 
 /** Those that a causal layer takes for tokens in a line. */
 export const positions: readonly ComparedPosition[] = [
@@ -75,7 +78,7 @@ export const positions: readonly ComparedPosition[] = [
   {
     name: 't5',
     note: 'one direction, 32 buckets; scores are not scaled',
-    create: ({ numHeads }) => ({
+    create: ({ numHeads, seed = 1 }) => ({
       position: t5({ numHeads, seed, ...oneDirection }),
       oracle: t5Oracle((distance) => t5Bucket(distance, oneDirection)),
     }),
@@ -84,19 +87,20 @@ export const positions: readonly ComparedPosition[] = [
     name: 'shaw',
     note: 'tables for keys and values, k = 128',
     create: (shape) => ({
-      position: shaw({ headDim: headDimOf(shape), valueTable: 'own', seed }),
+      position: shaw({ headDim: headDimOf(shape), valueTable: 'own', seed: seedOf(shape) }),
       oracle: shawOracle({ k: 128, values: 'position/values' }),
     }),
   },
   {
     name: 'bertRelative',
     note: 'relative_key_query',
+    isOptional: true,
     create: (shape) => ({
       position: bertRelative({
         headDim: headDimOf(shape),
         maxPositions: shape.longest,
         type: 'relative_key_query',
-        seed,
+        seed: seedOf(shape),
       }),
       oracle: bertRelativeOracle({ P: shape.longest, ofKeys: true }),
     }),
@@ -104,11 +108,12 @@ export const positions: readonly ComparedPosition[] = [
   {
     name: 'transformerXL',
     note: 'one direction; projected sinusoids are kept between calls',
+    isOptional: true,
     create: (shape) => ({
       position: transformerXL({
         numHeads: shape.numHeads,
         headDim: headDimOf(shape),
-        seed,
+        seed: seedOf(shape),
         ...oneDirection,
       }),
       oracle: transformerXLOracle({ E: shape.embedDim }),
@@ -117,11 +122,14 @@ export const positions: readonly ComparedPosition[] = [
   {
     name: 'deberta',
     note: 'both terms, 256 log buckets; the table is projected at each call',
-    create: ({ embedDim, numHeads }) => ({
+    isOptional: true,
+    create: ({ embedDim, numHeads, seed = 1 }) => ({
       position: deberta({ embedDim, numHeads, seed, ...logBuckets }),
       oracle: debertaOracle({ span: logBuckets.buckets, bucketOf: (d) => debertaBucket(d, logBuckets) }),
     }),
   },
 ];
+
+const seedOf = ({ seed = 1 }: PositionShape) => seed;
 
 export const headDimOf = ({ embedDim, numHeads }: PositionShape) => embedDim / numHeads;

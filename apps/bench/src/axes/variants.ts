@@ -16,6 +16,10 @@ export interface ComparedConfig {
 
 export interface ComparedVariant {
   readonly name: string;
+  /** Compared only where it is asked for; `bench train` always trains it. */
+  readonly isOptional?: true;
+  /** Where heads share keys and values by groups: what multi-head weights can be pooled into. */
+  readonly keyValueHeads?: number;
   /** What it does not fit in a layer, in words that follow "whose"; undefined where it fits. */
   unfit(config: ComparedConfig): string | undefined;
   /** Of its variables, known without allocating any. */
@@ -46,12 +50,14 @@ export const variants: readonly ComparedVariant[] = [
   grouped('grouped-8', 8),
   grouped('grouped-6', 6),
   grouped('grouped-4', 4),
+  { ...grouped('grouped-2', 2), isOptional: true },
   grouped('multi-query', 1),
 ];
 
 function grouped(name: string, numKeyValueHeads: number): ComparedVariant {
   return {
     name,
+    keyValueHeads: numKeyValueHeads,
     unfit: ({ numHeads }) =>
       numHeads % numKeyValueHeads === 0 ? undefined : `${numHeads} heads do not divide so`,
     variableShapes: (config) => groupedQuery.variableShapes({ ...config, numKeyValueHeads }),

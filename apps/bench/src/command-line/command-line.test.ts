@@ -68,7 +68,7 @@ describe('runCommandLine', () => {
     [['gates', '--json', 'no/such/folder/file.json'], 'there is no folder'],
     [
       ['--variant', 'grouped-8,gqa'],
-      'Allowed choices are multi-head, grouped-8, grouped-6, grouped-4, multi-query',
+      'Allowed choices are multi-head, grouped-8, grouped-6, grouped-4, grouped-2, multi-query',
     ],
     [['--cache', 'paged'], 'Allowed choices are growing, ring, quantized-8, quantized-4, kivi-4, static'],
     [['--shape', 'gpt-4'], 'Allowed choices are gpt-2, width-512, llama-2-7b'],
@@ -81,7 +81,7 @@ describe('runCommandLine', () => {
     [['--position', 'rotary', '--tokens', '64'], '--position is a comparison of its own'],
     [
       ['--shape', 'gpt-2', '--variant', 'grouped-8'],
-      'choose from multi-head, grouped-6, grouped-4, multi-query',
+      'choose from multi-head, grouped-6, grouped-4, grouped-2, multi-query',
     ],
     [
       ['--tokens', '4096', '--batch', '4', '--shape', 'llama-2-7b', '--backend', 'wasm'],

@@ -1,4 +1,4 @@
-// The command line: `bench`, `bench attention TEXT`, `bench plan MODEL`, `bench model NAME`, `bench claims`, `bench backends` and `bench gates`.
+// The command line: `bench`, `bench attention TEXT`, `bench plan MODEL`, `bench model NAME`, `bench claims`, `bench train`, `bench backends` and `bench gates`.
 import { availableParallelism } from 'node:os';
 import { Command, CommanderError, Option } from 'commander';
 import { attentionCommand } from '../attention/command';
@@ -8,6 +8,7 @@ import { claimsCommand } from '../claims/command';
 import { batchSizes, type ComparisonChoice, tokenRange } from '../compare/cases';
 import { modelCommand } from '../model/command';
 import { planCommand } from '../plan/command';
+import { trainCommand } from '../train/command';
 import { UsageError, WrongResultError } from './errors';
 import { listOf, oneOf, wholeNumber } from './option-values';
 import type { Outlet } from './outlet';
@@ -73,6 +74,7 @@ function createProgram(outlet: Outlet): Command {
   program.addCommand(planCommand(outlet).copyInheritedSettings(program));
   program.addCommand(modelCommand(outlet, writablePath).copyInheritedSettings(program));
   program.addCommand(claimsCommand(outlet).copyInheritedSettings(program));
+  program.addCommand(trainCommand(outlet, writablePath).copyInheritedSettings(program));
   addBackends(program, outlet);
   addGates(program, outlet);
   return program;

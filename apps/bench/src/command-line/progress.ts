@@ -3,8 +3,8 @@
 export interface Progress {
   /** A new stage. */
   stage(text: string): void;
-  /** How far the stage is; only a terminal shows it. */
-  advance(done: number, total: number): void;
+  /** How far the stage is, and what else is to be said of that; only a terminal shows it. */
+  advance(done: number, total: number, note?: string): void;
   /** Takes the line away, so that a result can be printed. */
   clear(): void;
 }
@@ -30,8 +30,8 @@ export function createProgress(stream: Stream): Progress {
       if (stream.isTTY) show(text);
       else stream.write(`${text}\n`);
     },
-    advance: (done, total) => {
-      if (stream.isTTY) show(`${current}  ${done}/${total}`);
+    advance: (done, total, note = '') => {
+      if (stream.isTTY) show(`${current}  ${done}/${total}  ${note}`.trimEnd());
     },
     clear: () => {
       if (shown) stream.write(eraseLine);

@@ -50,7 +50,7 @@ describe('what cannot be', () => {
   ])('is refused with the variants there are: %j', (choice, circumstances) => {
     expect(() => comparisonCases(choice, circumstances)).toThrow(
       '--variant grouped-8 is none of gpt-2, whose 12 heads do not divide so: ' +
-        'choose from multi-head, grouped-6, grouped-4, multi-query, or another --shape',
+        'choose from multi-head, grouped-6, grouped-4, grouped-2, multi-query, or another --shape',
     );
   });
 

@@ -90,7 +90,7 @@ function casesOf(
   const { variant = own, cache, batch = usual } = choice;
   const [baseline] = registries.variants;
   const wanted = registries.variants.filter(
-    (one) => one === baseline || (variant?.includes(one.name) ?? true),
+    (one) => one === baseline || (variant?.includes(one.name) ?? !one.isOptional),
   );
   return {
     shape,

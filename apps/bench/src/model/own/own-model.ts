@@ -3,14 +3,24 @@ import { readFile, stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { GroupedQueryAttention } from '@polyhead/grouped-query';
 import { rotary } from '@polyhead/relative-position';
-import { Decoder, type TextTokenizer } from '@polyhead/transformer';
+import { Decoder, type DecoderConfig, type TextTokenizer } from '@polyhead/transformer';
 import { loadModel, readSafetensors } from '@polyhead/weights';
 import type { LoadedModel } from '../loaded-model';
 
 /** The file that training writes, and that the repository holds. */
 export const ownModelFile = fileURLToPath(new URL('../../../model/moby-dick.safetensors', import.meta.url));
 
-const [embedDim, numLayers, numHeads, headDim] = [128, 4, 4, 32];
+const [numHeads, headDim] = [4, 32];
+
+/** 0.7 million parameters, in Llama's form, whatever its attention. */
+export const smallDecoder = {
+  vocabularySize: 256,
+  embedDim: 128,
+  numLayers: 4,
+  norm: { kind: 'rms' },
+  feedForward: { hiddenDim: 320, activation: 'silu', gated: true, useBias: false },
+  head: 'tied',
+} as const satisfies DecoderConfig;
 
 /** The likeliest bytes alone go in circles: so small a model writes best with some chance, the same at each run. */
 export const ownSampling = { temperature: 0.5, topP: 0.9, seed: 2 } as const;
@@ -21,19 +31,11 @@ export const byteTokenizer: TextTokenizer = {
   decode: (tokens) => new TextDecoder().decode(Uint8Array.from(tokens)),
 };
 
-/** 0.7 million parameters, in Llama's form. */
 export function createOwnModel(): Decoder {
+  const { embedDim } = smallDecoder;
   const position = rotary({ headDim });
   return new Decoder(
-    {
-      vocabularySize: 256,
-      embedDim,
-      numLayers,
-      norm: { kind: 'rms' },
-      feedForward: { hiddenDim: 320, activation: 'silu', gated: true, useBias: false },
-      head: 'tied',
-      seed: 1851,
-    },
+    { ...smallDecoder, seed: 1851 },
     {
       attention: ({ name, ...parts }) =>
         new GroupedQueryAttention(

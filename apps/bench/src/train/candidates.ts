@@ -1,0 +1,143 @@
+// What is compared by training: each variant with rotary positions, and each position method with grouped heads.
+import { countParameters, type PositionMethod } from '@polyhead/core';
+import { cacheBytes } from '@polyhead/inspect';
+import { learned } from '@polyhead/relative-position';
+import { type AbsolutePosition, Decoder } from '@polyhead/transformer';
+import { UsageError } from '../command-line/errors';
+import { variants } from '../compare/variants';
+import { smallDecoder } from '../model/own/own-model';
+import { methods } from '../positions/methods';
+
+/** A decoder to be trained, by the names of its parts. */
+export interface Candidate {
+  readonly variant: string;
+  readonly position: string;
+}
+
+/** Heads of 16, so that fewer key/value heads leave several steps down to one. */
+export const numHeads = 8;
+const { embedDim, numLayers } = smallDecoder;
+const layer = { embedDim, numHeads, useBias: false } as const;
+
+/** Variants are compared with this position method, position methods with this variant. */
+const usual: Candidate = { variant: 'grouped-4', position: 'rotary' };
+/** What the others are compared with. */
+export const reference: Candidate = { ...usual, variant: variants[0]!.name };
+
+interface Placement {
+  /** Of one layer's attention. */
+  readonly position?: PositionMethod;
+  /** Added to the embeddings of all. */
+  readonly positions?: AbsolutePosition;
+}
+
+interface TrainedPosition {
+  readonly name: string;
+  readonly isOptional?: true;
+  /** @param shape with the seed of the layer; the first layer's is asked for what is added to embeddings, too */
+  create(shape: { readonly longest: number; readonly seed: number }): Placement;
+}
+
+/** Those of the bench, and two that are no part of attention. */
+const positions: readonly TrainedPosition[] = [
+  { name: 'none', create: () => ({}) },
+  {
+    name: 'learned',
+    create: ({ longest, seed }) => ({
+      positions: learned({ embedDim, maxPositions: longest, seed }, { name: 'positions' }),
+    }),
+  },
+  ...methods.map(({ name, isOptional, create }) => ({
+    name,
+    ...(isOptional && { isOptional }),
+    create: (shape: { readonly longest: number; readonly seed: number }) => ({
+      position: create({ ...layer, ...shape }).position,
+    }),
+  })),
+];
+
+/** Those that fit; groups of one head are multi-head attention by another name. */
+const distinct = variants.filter((one) => !one.unfit(layer) && one.keyValueHeads !== numHeads);
+
+export const candidateNames = [...new Set([...distinct, ...positions].map(({ name }) => name))];
+
+/**
+ * The reference first.
+ *
+ * @param only names of variants and position methods. Default: all but the optional ones
+ */
+export function chooseCandidates(only?: readonly string[]): Candidate[] {
+  const wanted = ({ name, isOptional }: { readonly name: string; readonly isOptional?: true }) =>
+    only?.includes(name) ?? !isOptional;
+  const all = [
+    reference,
+    ...distinct
+      .filter(({ name }) => only?.includes(name) ?? true)
+      .map(({ name }) => ({ ...usual, variant: name })),
+    ...positions.filter(wanted).map(({ name }) => ({ ...usual, position: name })),
+  ];
+  return [...new Map(all.map((one) => [nameOf(one), one])).values()];
+}
+
+export const nameOf = ({ variant, position }: Candidate) => `${variant}, ${position}`;
+
+export interface TrainedDecoder {
+  readonly model: Decoder;
+  dispose(): void;
+}
+
+/** The same decoder for a seed. */
+export function createDecoder(
+  candidate: Candidate,
+  { seed, longest }: { readonly seed: number; readonly longest: number },
+): TrainedDecoder {
+  const variant = variantOf(candidate);
+  const method = positions.find(({ name }) => name === candidate.position);
+  if (!method) throw new UsageError(`there is no position method ${candidate.position}`);
+  const place = (index: number) => method.create({ longest, seed: 100 * seed + index });
+  const owned: PositionMethod[] = [];
+  const { positions: added } = place(0);
+  const model = new Decoder(
+    { ...smallDecoder, seed },
+    {
+      ...(added && { positions: added }),
+      attention: (parts, index) => {
+        const { position } = place(index);
+        if (position) owned.push(position);
+        return variant.create({ ...layer, seed }, { ...parts, ...(position && { position }) });
+      },
+    },
+  );
+  return {
+    model,
+    dispose() {
+      model.dispose();
+      added?.dispose();
+      for (const position of owned) position.dispose();
+    },
+  };
+}
+
+function variantOf({ variant }: Candidate) {
+  const found = distinct.find(({ name }) => name === variant);
+  if (!found) throw new UsageError(`there is no variant ${variant} of ${numHeads} heads`);
+  return found;
+}
+
+/** Of all layers. */
+export function sizesOf(candidate: Candidate, model: Decoder) {
+  const shape = variantOf(candidate).cacheShape(layer, 1);
+  return {
+    keyValueHeads: shape.heads,
+    parameters: countParameters(
+      Object.fromEntries(model.variables.map(({ name, variable }) => [name, variable.shape])),
+    ),
+    /** Keys and values as float32. */
+    cacheBytesPerToken: numLayers * cacheBytes(shape, { tokens: 1 }),
+  };
+}
+
+/** Variants that the reference's heads can be pooled into. */
+export const pooledVariants = distinct.flatMap(({ name, keyValueHeads }) =>
+  keyValueHeads === undefined ? [] : [{ name, keyValueHeads }],
+);
