@@ -12,7 +12,7 @@ export interface Fit {
   nextRows(): Rows;
   readonly kernel?: AttentionKernel;
   /** @param loss of this step's batch before the step, in nats a byte */
-  onStep?(step: number, loss: number): void;
+  onStep?(step: number, loss: number): void | Promise<void>;
 }
 
 /** A model, and a step that changes its weights. */
@@ -35,7 +35,7 @@ export function trainer(model: Decoder, kernel?: AttentionKernel) {
 export async function fit(model: Decoder, { steps, rate, nextRows, kernel, onStep }: Fit): Promise<void> {
   const { step, dispose } = trainer(model, kernel);
   try {
-    for (let n = 1; n <= steps; n++) onStep?.(n, await step(nextRows(), rate(n)));
+    for (let n = 1; n <= steps; n++) await onStep?.(n, await step(nextRows(), rate(n)));
   } finally {
     dispose();
   }

@@ -43,8 +43,10 @@ export async function fastestKernel(): Promise<AttentionKernel> {
 /** Steps that the reference and its pooled decoders are trained on by. */
 export const uptrainingStepsOf = (steps: number) => Math.max(1, Math.round(steps / 20));
 
+type OnStep = (done: number) => void | Promise<void>;
+
 /** @param onStep is told how many steps were done, of those `stepsOf` counts */
-export async function trainOne(task: Task, onStep: (done: number) => void = () => {}): Promise<Trained> {
+export async function trainOne(task: Task, onStep: OnStep = () => {}): Promise<Trained> {
   const { seed, settings } = task;
   const { steps, batch, length, heldOutBatches, stepsAPoint } = settings;
   const kernel = await fastestKernel();
@@ -68,7 +70,7 @@ export async function trainOne(task: Task, onStep: (done: number) => void = () =
       }),
       onStep(step, nats) {
         losses.push(nats);
-        onStep(step);
+        return onStep(step);
       },
     });
     const loss = await meanLoss(model, heldOut, kernel);
@@ -100,7 +102,7 @@ interface Further {
   readonly nextRows: () => Rows;
   readonly heldOut: readonly Rows[];
   readonly before: number;
-  readonly onStep: () => void;
+  readonly onStep: () => void | Promise<void>;
 }
 
 /** Ainslie et al. 2023 (arXiv 2305.13245): key/value heads become means of groups, then a twentieth of the steps. */
