@@ -24,42 +24,39 @@ const usual: Candidate = { variant: 'grouped-4', position: 'rotary' };
 /** What the others are compared with. */
 export const reference: Candidate = { ...usual, variant: variants[0]!.name };
 
-interface Placement {
-  /** Of one layer's attention. */
-  readonly position?: PositionMethod;
-  /** Added to the embeddings of all. */
-  readonly positions?: AbsolutePosition;
+interface Shape {
+  readonly longest: number;
+  readonly seed: number;
 }
 
+/** At most one of the two: nothing is told of positions otherwise. */
 interface TrainedPosition {
   readonly name: string;
   readonly isOptional?: true;
-  /** @param shape with the seed of the layer; the first layer's is asked for what is added to embeddings, too */
-  create(shape: { readonly longest: number; readonly seed: number }): Placement;
+  ofLayer?(shape: Shape): PositionMethod;
+  /** Added to the embeddings. */
+  ofEmbeddings?(shape: Shape): AbsolutePosition;
 }
 
 /** Those of the bench, and two that are no part of attention. */
-const positions: readonly TrainedPosition[] = [
-  { name: 'none', create: () => ({}) },
+const methodsOfPosition: readonly TrainedPosition[] = [
+  { name: 'none' },
   {
     name: 'learned',
-    create: ({ longest, seed }) => ({
-      positions: learned({ embedDim, maxPositions: longest, seed }, { name: 'positions' }),
-    }),
+    ofEmbeddings: ({ longest, seed }) =>
+      learned({ embedDim, maxPositions: longest, seed }, { name: 'positions' }),
   },
   ...methods.map(({ name, isOptional, create }) => ({
     name,
     ...(isOptional && { isOptional }),
-    create: (shape: { readonly longest: number; readonly seed: number }) => ({
-      position: create({ ...layer, ...shape }).position,
-    }),
+    ofLayer: (shape: Shape) => create({ ...layer, ...shape }).position,
   })),
 ];
 
 /** Those that fit; groups of one head are multi-head attention by another name. */
 const distinct = variants.filter((one) => !one.unfit(layer) && one.keyValueHeads !== numHeads);
 
-export const candidateNames = [...new Set([...distinct, ...positions].map(({ name }) => name))];
+export const candidateNames = [...new Set([...distinct, ...methodsOfPosition].map(({ name }) => name))];
 
 /**
  * The reference first.
@@ -74,7 +71,7 @@ export function chooseCandidates(only?: readonly string[]): Candidate[] {
     ...distinct
       .filter(({ name }) => only?.includes(name) ?? true)
       .map(({ name }) => ({ ...usual, variant: name })),
-    ...positions.filter(wanted).map(({ name }) => ({ ...usual, position: name })),
+    ...methodsOfPosition.filter(wanted).map(({ name }) => ({ ...usual, position: name })),
   ];
   return [...new Map(all.map((one) => [nameOf(one), one])).values()];
 }
@@ -92,18 +89,20 @@ export function createDecoder(
   { seed, longest }: { readonly seed: number; readonly longest: number },
 ): TrainedDecoder {
   const variant = variantOf(candidate);
-  const method = positions.find(({ name }) => name === candidate.position);
+  const method = methodsOfPosition.find(({ name }) => name === candidate.position);
   if (!method) throw new UsageError(`there is no position method ${candidate.position}`);
-  const place = (index: number) => method.create({ longest, seed: 100 * seed + index });
-  const owned: PositionMethod[] = [];
-  const { positions: added } = place(0);
+  const owned: { dispose(): void }[] = [];
+  const keep = <T extends { dispose(): void }>(part: T | undefined) => {
+    if (part) owned.push(part);
+    return part;
+  };
+  const positions = keep(method.ofEmbeddings?.({ longest, seed }));
   const model = new Decoder(
     { ...smallDecoder, seed },
     {
-      ...(added && { positions: added }),
+      ...(positions && { positions }),
       attention: (parts, index) => {
-        const { position } = place(index);
-        if (position) owned.push(position);
+        const position = keep(method.ofLayer?.({ longest, seed: 100 * seed + index }));
         return variant.create({ ...layer, seed }, { ...parts, ...(position && { position }) });
       },
     },
@@ -112,8 +111,7 @@ export function createDecoder(
     model,
     dispose() {
       model.dispose();
-      added?.dispose();
-      for (const position of owned) position.dispose();
+      for (const part of owned) part.dispose();
     },
   };
 }

@@ -1,4 +1,6 @@
 // `bench train`: which variant and which position method learns a text best.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { listOf, oneOf, wholeNumber } from '../command-line/option-values';
 import type { Outlet } from '../command-line/outlet';
@@ -11,6 +13,7 @@ interface TrainFlags {
   readonly seeds?: number;
   readonly processes?: number;
   readonly speed?: boolean;
+  readonly write?: boolean;
   readonly json?: string;
 }
 
@@ -32,8 +35,10 @@ export function trainCommand(outlet: Outlet, writablePath: (file: string) => str
     .option('--seeds <number>', `how many; default: ${usual.seeds}`, wholeNumber(1, 100))
     .option('--processes <number>', 'each trains a decoder at a time; default: 2', wholeNumber(1, 64))
     .option('--speed', 'only time steps of training')
+    .option('--write', 'only write docs/guide/grouped-heads.md from apps/bench/results/train.json')
     .option('--json <file>', 'write the result there after each decoder; what it holds is gone on from')
-    .action(async ({ quick: isQuick = false, speed = false, json, ...flags }: TrainFlags) => {
+    .action(async ({ quick: isQuick = false, speed = false, write, json, ...flags }: TrainFlags) => {
+      if (write) return writePage();
       const { runTrain } = await import('./run-train');
       await runTrain(
         {
@@ -46,4 +51,13 @@ export function trainCommand(outlet: Outlet, writablePath: (file: string) => str
         outlet,
       );
     });
+}
+
+async function writePage(): Promise<void> {
+  const [{ readTrainResult }, { committedResult, pagePath, withResult }] = await Promise.all([
+    import('./kept'),
+    import('./page'),
+  ]);
+  const path = fileURLToPath(new URL(`../../../../${pagePath}`, import.meta.url));
+  writeFileSync(path, withResult(readFileSync(path, 'utf8'), readTrainResult(committedResult)));
 }

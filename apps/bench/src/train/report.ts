@@ -39,6 +39,8 @@ export function trainLines(result: TrainResult, width: number): string[] {
     'Multi-head weights pooled, and trained on',
     ...table(pooledCells(pooledSummaries(result))),
     '',
+    ...pooledAnswers(result),
+    '',
     ...result.method,
   ];
 }
@@ -100,6 +102,16 @@ export function answers(result: TrainResult): string[] {
       ? 'all of them agree, and it is beyond the spread'
       : 'within the spread, so that no difference is shown';
     return `${what}; ${moved}, ± ${spread.toFixed(3)} over ${seeds} seeds: ${verdict}.`;
+  });
+}
+
+/** What pooling keeps, and what a twentieth of the steps brings back. */
+export function pooledAnswers({ uptraining, settings }: TrainResult): string[] {
+  return pooledSummaries({ uptraining }).map(({ variant, before, pooled, trainedOn, difference: found }) => {
+    const lost = pooled.mean - before.mean;
+    const back = (pooled.mean - trainedOn.mean) / lost;
+    const regained = lost > 0 ? `, of which ${settings.uptrainingSteps} steps bring ${share(back)} back` : '';
+    return `${variant}: pooling costs ${lost.toFixed(3)} bits a byte${regained}. Beside multi-head weights that were trained on as long: ${difference(found)}.`;
   });
 }
 

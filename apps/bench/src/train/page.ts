@@ -1,0 +1,51 @@
+// What the committed result says, on the page of the guide: written by `bench train --write`, and held to it by a test.
+import { fileURLToPath } from 'node:url';
+import { answers, candidateCells, pooledAnswers, pooledCells } from './report';
+import type { TrainResult } from './result';
+import { pooledSummaries, positionSummaries, variantSummaries } from './summary';
+
+export const committedResult = fileURLToPath(new URL('../../results/train.json', import.meta.url));
+export const pagePath = 'docs/guide/grouped-heads.md';
+
+const begin = '<!-- result, written by `npx pnpm bench train --write` -->';
+const end = '<!-- end of result -->';
+
+/** @throws where the page has no place for it */
+export function withResult(page: string, result: TrainResult): string {
+  const [before, rest] = page.split(begin);
+  const after = rest?.split(end)[1];
+  if (after === undefined) throw new Error(`${pagePath} must hold ${begin} and ${end}`);
+  const parts = [
+    sizeLine(result),
+    '## Fewer key/value heads',
+    table(candidateCells(variantSummaries(result), 'variant')),
+    list(answers(result)),
+    '## Heads pooled after training',
+    table(pooledCells(pooledSummaries(result))),
+    list(pooledAnswers(result)),
+    '## Positions',
+    table(candidateCells(positionSummaries(result), 'position')),
+    '## How it was done',
+    list(result.method),
+  ];
+  return `${before}${begin}\n\n${parts.join('\n\n')}\n\n${end}${after}`;
+}
+
+function sizeLine({ runs, candidates, seeds, settings, complete }: TrainResult): string {
+  const of = `${candidates.length} decoders from ${seeds.length} seeds each, ${settings.steps} steps`;
+  return complete
+    ? `${of}.`
+    : `${of}; ${runs.length} of these ${candidates.length * seeds.length} runs are done.`;
+}
+
+const list = (lines: readonly string[]) => lines.map((line) => `- ${line}`).join('\n');
+
+function table([head, ...rows]: readonly (readonly string[])[]): string {
+  const widths = head!.map((_, column) => Math.max(...[head!, ...rows].map((row) => row[column]!.length), 3));
+  const line = (row: readonly string[]) =>
+    `| ${row.map((text, column) => (column === 0 ? text.padEnd(widths[0]!) : text.padStart(widths[column]!))).join(' | ')} |`;
+  const rule = widths.map((width, column) =>
+    column === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`,
+  );
+  return [line(head!), `| ${rule.join(' | ')} |`, ...rows.map(line)].join('\n');
+}
