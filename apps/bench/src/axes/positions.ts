@@ -29,7 +29,7 @@ export interface PositionShape {
   readonly numHeads: number;
   readonly longest: number;
   /** Of its tables. Default: 1. */
-  readonly seed?: number;
+  readonly seed?: number | undefined;
 }
 
 /** An entry of the list is all that a method needs to stand in every table. */

@@ -67,6 +67,12 @@ describe('runCommandLine', () => {
     [['gates', '--threads', '0'], 'Allowed are whole numbers from 1 to'],
     [['gates', '--json', 'no/such/folder/file.json'], 'there is no folder'],
     [
+      ['train', '--only', 'gqa'],
+      'Allowed choices are multi-head, grouped-6, grouped-4, grouped-2, multi-query, none',
+    ],
+    [['train', '--steps', '9'], 'Allowed are whole numbers from 10'],
+    [['train', '--json', 'no/such/folder/file.json'], 'there is no folder'],
+    [
       ['--variant', 'grouped-8,gqa'],
       'Allowed choices are multi-head, grouped-8, grouped-6, grouped-4, grouped-2, multi-query',
     ],

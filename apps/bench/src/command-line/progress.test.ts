@@ -15,6 +15,13 @@ it('rewrites one line on a terminal and takes it away', () => {
   expect(record({ isTTY: true, columns: 80 })).toBe(`${erase}timing${erase}timing  2/7${erase}`);
 });
 
+it('adds what else is to be said', () => {
+  const written: string[] = [];
+  const progress = createProgress({ isTTY: true, write: (text) => written.push(text) });
+  progress.advance(2, 7, 'about 3 min left');
+  expect(written.join('')).toContain('2/7  about 3 min left');
+});
+
 it('never wraps: a wrapped line cannot be taken away', () => {
   expect(record({ isTTY: true, columns: 6 })).toContain('\x1b[2Ktimin\r');
 });

@@ -3,10 +3,10 @@ import { countParameters, type PositionMethod } from '@polyhead/core';
 import { cacheBytes } from '@polyhead/inspect';
 import { learned } from '@polyhead/relative-position';
 import { type AbsolutePosition, Decoder } from '@polyhead/transformer';
+import { positions as methods } from '../axes/positions';
+import { variants } from '../axes/variants';
 import { UsageError } from '../command-line/errors';
-import { variants } from '../compare/variants';
 import { smallDecoder } from '../model/own/own-model';
-import { methods } from '../positions/methods';
 
 /** A decoder to be trained, by the names of its parts. */
 export interface Candidate {

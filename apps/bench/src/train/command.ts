@@ -5,6 +5,7 @@ import { Command } from 'commander';
 import { listOf, oneOf, wholeNumber } from '../command-line/option-values';
 import type { Outlet } from '../command-line/outlet';
 import { candidateNames } from './candidates';
+import { quick, usual } from './settings';
 
 interface TrainFlags {
   readonly quick?: boolean;
@@ -16,9 +17,6 @@ interface TrainFlags {
   readonly write?: boolean;
   readonly json?: string;
 }
-
-const usual = { steps: 500, seeds: 3 };
-const quick = { steps: 40, seeds: 1 };
 
 export function trainCommand(outlet: Outlet, writablePath: (file: string) => string): Command {
   return new Command('train')
@@ -35,7 +33,7 @@ export function trainCommand(outlet: Outlet, writablePath: (file: string) => str
     .option('--seeds <number>', `how many; default: ${usual.seeds}`, wholeNumber(1, 100))
     .option('--processes <number>', 'each trains a decoder at a time; default: 2', wholeNumber(1, 64))
     .option('--speed', 'only time steps of training')
-    .option('--write', 'only write docs/guide/grouped-heads.md from apps/bench/results/train.json')
+    .option('--write', 'only write docs/guide/trained-decoders.md from apps/bench/results/train.json')
     .option('--json <file>', 'write the result there after each decoder; what it holds is gone on from')
     .action(async ({ quick: isQuick = false, speed = false, write, json, ...flags }: TrainFlags) => {
       if (write) return writePage();
@@ -54,10 +52,10 @@ export function trainCommand(outlet: Outlet, writablePath: (file: string) => str
 }
 
 async function writePage(): Promise<void> {
-  const [{ readTrainResult }, { committedResult, pagePath, withResult }] = await Promise.all([
-    import('./kept'),
-    import('./page'),
-  ]);
-  const path = fileURLToPath(new URL(`../../../../${pagePath}`, import.meta.url));
-  writeFileSync(path, withResult(readFileSync(path, 'utf8'), readTrainResult(committedResult)));
+  const [{ readTrainResult }, { committedResult, pagePath, pictureOf, picturePath, withResult }] =
+    await Promise.all([import('./kept'), import('./page')]);
+  const pathOf = (file: string) => fileURLToPath(new URL(`../../../../${file}`, import.meta.url));
+  const result = readTrainResult(committedResult);
+  writeFileSync(pathOf(pagePath), withResult(readFileSync(pathOf(pagePath), 'utf8'), result));
+  writeFileSync(pathOf(picturePath), pictureOf(result));
 }

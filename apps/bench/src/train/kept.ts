@@ -52,7 +52,9 @@ export function earlierResult(
 /** Whole or not at all: an interrupted call leaves the file before it. */
 export function keep(path: string, result: TrainResult): void {
   const half = `${path}.part`;
-  writeTo(half, `${JSON.stringify(result, rounded, 1)}\n`);
+  const text = JSON.stringify(result, rounded, 1);
+  const curvesInLine = text.replace(/\[[-\d.,\s]+\]/g, (numbers) => numbers.replace(/\s+/g, ''));
+  writeTo(half, `${curvesInLine}\n`);
   renameSync(half, path);
 }
 

@@ -1,11 +1,14 @@
 // What the committed result says, on the page of the guide: written by `bench train --write`, and held to it by a test.
 import { fileURLToPath } from 'node:url';
+import { type Line, lineChart } from '../guides/line-chart';
+import { nameOf } from './candidates';
 import { answers, candidateCells, pooledAnswers, pooledCells } from './report';
 import type { TrainResult } from './result';
 import { pooledSummaries, positionSummaries, variantSummaries } from './summary';
 
 export const committedResult = fileURLToPath(new URL('../../results/train.json', import.meta.url));
-export const pagePath = 'docs/guide/grouped-heads.md';
+export const pagePath = 'docs/guide/trained-decoders.md';
+export const picturePath = 'docs/guide/images/trained-decoders.svg';
 
 const begin = '<!-- result, written by `npx pnpm bench train --write` -->';
 const end = '<!-- end of result -->';
@@ -29,6 +32,27 @@ export function withResult(page: string, result: TrainResult): string {
     list(result.method),
   ];
   return `${before}${begin}\n\n${parts.join('\n\n')}\n\n${end}${after}`;
+}
+
+/** Losses of the training text, means over seeds. */
+export function pictureOf(result: TrainResult): string {
+  const { runs, settings } = result;
+  const lines = variantSummaries(result).map((one): Line => {
+    const curves = runs.filter((run) => nameOf(run) === nameOf(one)).map(({ curve }) => curve);
+    return {
+      name: one.variant,
+      points: curves[0]!.map((_, n) => {
+        const sum = curves.reduce((total, curve) => total + curve[n]!, 0);
+        return [Math.min((n + 1) * settings.stepsAPoint, settings.steps), sum / curves.length] as const;
+      }),
+    };
+  });
+  return lineChart({
+    title: 'One decoder with fewer and fewer key/value heads',
+    x: { name: 'steps' },
+    y: { name: 'bits a byte' },
+    lines,
+  });
 }
 
 function sizeLine({ runs, candidates, seeds, settings, complete }: TrainResult): string {

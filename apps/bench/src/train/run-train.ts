@@ -6,10 +6,10 @@ import { readEnvironment } from '../measure/environment';
 import { type Candidate, chooseCandidates, nameOf, reference } from './candidates';
 import { earlierResult, keep } from './kept';
 import { duration, trainLines } from './report';
-import { placeOf, type TrainResult, type TrainSettings, trainFormat, trainVersion } from './result';
+import { placeOf, type TrainResult, trainFormat, trainVersion } from './result';
 import { trainAll } from './schedule';
+import { methodOf, settingsOf } from './settings';
 import { timeSteps } from './speed';
-import { uptrainingStepsOf } from './train-one';
 
 export interface TrainOptions {
   readonly quick: boolean;
@@ -25,26 +25,6 @@ export interface TrainOptions {
   /** Absolute path: gone on from, where it holds the same settings. */
   readonly json?: string;
 }
-
-export function settingsOf({ quick, steps }: Pick<TrainOptions, 'quick' | 'steps'>): TrainSettings {
-  return {
-    steps,
-    batch: 4,
-    length: 128,
-    heldOutBatches: quick ? 8 : 32,
-    stepsAPoint: 10,
-    uptrainingSteps: uptrainingStepsOf(steps),
-  };
-}
-
-export const methodOf = ({ steps, batch, length, heldOutBatches, uptrainingSteps }: TrainSettings) => [
-  `Decoders of 4 layers, 128 wide, 8 heads of 16, on bytes of Moby Dick: ${steps} steps of ${batch} × ${length} bytes each, a small part of the book. AdamW (beta2 0.98, decay 0.05 of matrices), gradients clipped at norm 1, rate up to 0.003 and down to 0.0001 as a cosine, float32, backend wasm.`,
-  'Decoders of one seed start from weights of that seed, equal where names and shapes are, and read the same batches; another seed has other weights and other batches.',
-  `Held-out losses are of ${batch * heldOutBatches} windows that lie evenly over the last five chapters, the same ones for all, in bits a byte.`,
-  'A difference is the mean of differences seed by seed; its spread is the standard deviation of these. It lies within the spread unless all seeds agree on its sign and it is more than twice its spread.',
-  `Pooled: each key/value head is the mean of its group in the trained reference (Ainslie et al. 2023, arXiv 2305.13245). Trained on: ${uptrainingSteps} steps more, the same for the reference.`,
-  'Cache bytes are of keys and values of a token in all layers, as float32. Times of a step are processor time, medians of steps that took turns in one process.',
-];
 
 export async function runTrain(options: TrainOptions, outlet: Outlet): Promise<TrainResult> {
   const { quick, json, seeds: howMany, speedOnly } = options;
@@ -93,7 +73,9 @@ export async function runTrain(options: TrainOptions, outlet: Outlet): Promise<T
     turns: quick ? 3 : 21,
     onTurn: progress.advance,
   });
-  update({ complete: isDone, speed });
+  const timed = new Set(speed.map(nameOf));
+  const others = (earlier?.speed ?? []).filter((row) => !timed.has(nameOf(row)));
+  update({ complete: isDone, speed: [...speed, ...others] });
   outlet.print(trainLines(result, outlet.terminal.width));
   return result;
 }

@@ -40,9 +40,6 @@ export async function fastestKernel(): Promise<AttentionKernel> {
   return firstSupported([fused, composed()]);
 }
 
-/** Steps that the reference and its pooled decoders are trained on by. */
-export const uptrainingStepsOf = (steps: number) => Math.max(1, Math.round(steps / 20));
-
 type OnStep = (done: number) => void | Promise<void>;
 
 /** @param onStep is told how many steps were done, of those `stepsOf` counts */
