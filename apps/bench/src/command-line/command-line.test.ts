@@ -68,7 +68,7 @@ describe('runCommandLine', () => {
     [['gates', '--json', 'no/such/folder/file.json'], 'there is no folder'],
     [
       ['train', '--only', 'gqa'],
-      'Allowed choices are multi-head, grouped-6, grouped-4, grouped-2, multi-query, none',
+      'Allowed choices are multi-head, grouped-4, grouped-2, multi-query, none',
     ],
     [['train', '--steps', '9'], 'Allowed are whole numbers from 10'],
     [['train', '--json', 'no/such/folder/file.json'], 'there is no folder'],
