@@ -66,10 +66,7 @@ describe('runCommandLine', () => {
     [['backends', '--json', 'no/such/folder/file.json'], 'there is no folder'],
     [['gates', '--threads', '0'], 'Allowed are whole numbers from 1 to'],
     [['gates', '--json', 'no/such/folder/file.json'], 'there is no folder'],
-    [
-      ['train', '--only', 'gqa'],
-      'Allowed choices are multi-head, grouped-4, grouped-2, multi-query, none',
-    ],
+    [['train', '--only', 'gqa'], 'Allowed choices are multi-head, grouped-4, grouped-2, multi-query, none'],
     [['train', '--steps', '9'], 'Allowed are whole numbers from 10'],
     [['train', '--json', 'no/such/folder/file.json'], 'there is no folder'],
     [

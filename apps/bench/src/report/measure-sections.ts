@@ -7,8 +7,11 @@ import { mobyDickChapters } from '../published/moby-dick';
 import type { PublishedModel } from '../published/model';
 import { qualityChoices } from '../quality/choices';
 import { measureQuality } from '../quality/measure-quality';
+import { readTrainResult } from '../train/kept';
+import { committedResult } from '../train/page';
+import { positionSummaries, variantSummaries } from '../train/summary';
 import { decoderMaps, encoderMaps } from './measure-maps';
-import type { Sections } from './sections';
+import type { Sections, TrainedDecoders } from './sections';
 
 interface Extent {
   /** Fewer tokens and choices, and no head is silenced. */
@@ -23,7 +26,8 @@ export async function measureSections(
 ): Promise<Sections> {
   progress.stage('reading what heads see');
   const maps = await encoderMaps(encoder);
-  if ('reason' in findModel('smollm2')) return { maps };
+  const trained = trainedDecoders();
+  if ('reason' in findModel('smollm2')) return { maps, trained };
   const loaded = { ...(await chooseModel('smollm2')), title: 'SmolLM2 135M' };
   try {
     const { maps: ofDecoder, sinks } = await decoderMaps(loaded, { silences: !quick });
@@ -33,7 +37,7 @@ export async function measureSections(
       choices: qualityChoices.filter(({ isQuick }) => isQuick || !quick),
       progress,
     });
-    return { maps: [...maps, ...ofDecoder], sinks: [sinks], quality: [quality] };
+    return { maps: [...maps, ...ofDecoder], sinks: [sinks], quality: [quality], trained };
   } finally {
     loaded.model.dispose();
   }
@@ -43,4 +47,23 @@ export async function measureSections(
 function novel(): string {
   const [chapter] = mobyDickChapters();
   return chapter!.slice(chapter!.indexOf('Call me Ishmael'));
+}
+
+/** As `bench train` has left them in the repository. */
+function trainedDecoders(): TrainedDecoders {
+  const result = readTrainResult(committedResult);
+  const { command, complete, settings, versions, reference } = result;
+  const all = [...variantSummaries(result), ...positionSummaries(result)];
+  const points = new Map(
+    all.map(({ variant, position, cacheBytesPerToken, heldOut }) => {
+      const name = position === reference.position ? variant : `${variant}, ${position}`;
+      const { mean, spread, seeds } = heldOut;
+      const point = { name, bytesPerToken: cacheBytesPerToken, heldOut: mean, seeds };
+      return [name, { ...point, ...(spread !== undefined && { spread }) }];
+    }),
+  );
+  return {
+    ...{ command, complete, steps: settings.steps, points: [...points.values()] },
+    ...(versions.commit !== undefined && { commit: versions.commit }),
+  };
 }

@@ -5,10 +5,10 @@ import { type Html, html } from '../page/html';
 import { formatBytes } from '../print/byte-size';
 import { count, threeDigits } from '../print/format-number';
 import { chartFigure, writeNumber } from './figure';
-import type { ModelQuality } from './sections';
+import type { ModelQuality, TrainedDecoders } from './sections';
 
-export function qualitySection({ study, quality = [] }: MatrixResult): Html {
-  return html`${quality.map(perplexityFigure)}${study ? similarityFigure(study) : undefined}`;
+export function qualitySection({ study, quality = [], trained }: MatrixResult): Html {
+  return html`${quality.map(perplexityFigure)}${trained ? trainedFigure(trained) : undefined}${study ? similarityFigure(study) : undefined}`;
 }
 
 /** Less more than this is none, on a logarithmic axis. */
@@ -96,6 +96,45 @@ function similarityFigure({ layers, sentences, tokens }: NonNullable<MatrixResul
           { text: formatBytes(cacheBytesPerToken), value: cacheBytesPerToken },
         ]),
       ),
+    },
+  });
+}
+
+function trainedFigure({ command, commit, steps, complete, points }: TrainedDecoders): Html {
+  const kept = `${command}${commit === undefined ? '' : `, commit ${commit}`}`;
+  return chartFigure({
+    id: 'trained',
+    caption: html`<b>Small decoders, trained:</b> bits a byte of held-out chapters of <i>Moby Dick</i> after ${count(steps)} steps, each the mean over its seeds with their spread, against bytes of keys and values. Lower is better. As the repository keeps them (${kept})${complete ? '' : ', not all of them yet'}.`,
+    chart: {
+      description: `Bits a byte against bytes of keys and values a token: ${points.map(({ name, heldOut }) => `${name} ${heldOut.toFixed(3)}`).join(', ')}.`,
+      x: { name: 'bytes of keys and values a token', log: 2, write: formatBytes },
+      y: { name: 'bits a byte', write: (value) => value.toFixed(2) },
+      series: points.map(({ name, bytesPerToken, heldOut, spread = 0 }) => ({
+        name,
+        isScattered: true,
+        marks: [
+          {
+            x: bytesPerToken,
+            y: heldOut,
+            low: heldOut - spread,
+            high: heldOut + spread,
+            label: name,
+            hint: `${name}: ${heldOut.toFixed(3)} bits a byte`,
+          },
+        ],
+      })),
+      namesLines: false,
+    },
+    table: {
+      caption: 'Small decoders, trained',
+      head: ['variant and positions', 'bytes a token', 'bits a byte', 'spread', 'seeds'],
+      rows: points.map(({ name, bytesPerToken, heldOut, spread, seeds }) => [
+        name,
+        { text: formatBytes(bytesPerToken), value: bytesPerToken },
+        { text: heldOut.toFixed(3), value: heldOut },
+        spread === undefined ? '' : { text: spread.toFixed(3), value: spread },
+        { text: `${seeds}`, value: seeds },
+      ]),
     },
   });
 }

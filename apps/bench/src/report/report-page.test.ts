@@ -123,6 +123,12 @@ describe('the numbers of pictures', () => {
     );
   });
 
+  it('trained decoders: bytes and bits a byte', () => {
+    expect(pairsOf(marksOf('trained', 'data-series'))).toEqual(
+      sorted(result.trained!.points.map(({ bytesPerToken, heldOut }) => [bytesPerToken, heldOut])),
+    );
+  });
+
   it('maps: each weight, to six digits', () => {
     const drawn = [...page.matchAll(/data-weight="([^"]*)"/g)].map(([, weight]) => weight);
     const weights = result.maps!.flatMap(({ heads }) =>

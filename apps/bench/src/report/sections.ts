@@ -25,11 +25,31 @@ const quality = z.object({
     .max(200),
 });
 
+const trained = z.object({
+  /** The command that trained them, and the commit it ran at. */
+  command: text,
+  commit: text.optional(),
+  steps: count,
+  complete: z.boolean(),
+  points: z
+    .array(
+      z.object({
+        name: text,
+        bytesPerToken: count,
+        heldOut: z.number().positive(),
+        spread: share.optional(),
+        seeds: count,
+      }),
+    )
+    .max(500),
+});
+
 /** Each of them optional. */
 export const reportSections = {
   maps: z.array(headMaps).max(20).optional(),
   sinks: z.array(sinks).max(20).optional(),
   quality: z.array(quality).max(20).optional(),
+  trained: trained.optional(),
 };
 
 /** What the report measures. */
@@ -43,3 +63,5 @@ export type HeadMaps = z.infer<typeof headMaps>;
 export type Sinks = z.infer<typeof sinks>;
 /** Perplexity on a text, by what was done to keys and values; the first point is the model as it is. */
 export type ModelQuality = z.infer<typeof quality>;
+/** Small decoders, each trained from the start: bits a byte of held-out text, the mean over seeds. */
+export type TrainedDecoders = z.infer<typeof trained>;
