@@ -1,0 +1,252 @@
+// A graph as the topology that tfjs reads.
+import { ConfigError, UnsupportedError } from '@polyhead/core';
+import { serialization } from '@tensorflow/tfjs-core';
+import { translated, variantOf } from './attention';
+import { type Call, type Graph, type GraphLayer, type Json, Ref, refsIn } from './graph';
+import { GraphMasks, isOperation } from './masks';
+
+const where = 'loadKerasModel';
+
+/** What tfjs has for operations on two tensors. */
+const operations: Readonly<Record<string, string>> = {
+  '__operators__.add': 'Add',
+  'math.add': 'Add',
+  'math.multiply': 'Multiply',
+  'math.maximum': 'Maximum',
+  'math.minimum': 'Minimum',
+  Add: 'Add',
+  Multiply: 'Multiply',
+  Maximum: 'Maximum',
+  Minimum: 'Minimum',
+};
+
+/** The graph with attention as layers of this package, and with masks as tensors. */
+export function withAttention(graph: Graph): Graph {
+  const masks = new GraphMasks(graph);
+  const layers = graph.layers.map((layer) => {
+    if (variantOf[layer.className]) return translated(layer, masks);
+    if (layer.className === 'NotEqual' && isOperation(layer)) return comparison(layer);
+    return layer.className === 'GlobalAveragePooling1D' ? averaged(layer, masks) : layer;
+  });
+  // tfjs hands masks on to layers that cannot take them: only recurrent layers need its own.
+  const keeps = masks.reachRecurrentLayers;
+  const all = keeps ? layers : layers.map((layer) => withoutMask(layer));
+  return { ...graph, layers: needed([...all, ...masks.layers], graph.outputs).flatMap(withCopies) };
+}
+
+/** tfjs disposes a tensor too early that one call reads twice: it reads a copy the second time. */
+function withCopies(layer: GraphLayer): GraphLayer[] {
+  const copies: GraphLayer[] = [];
+  const copyOf = (ref: Ref): Ref => {
+    const name = `${layer.name}_copy_${copies.length}`;
+    const calls = [{ args: [ref], kwargs: {} }];
+    const config = { name, activation: 'linear' };
+    copies.push({ name, className: 'Activation', module: '', config, calls, names: [] });
+    return new Ref(name, 0, 0);
+  };
+  const calls = layer.calls.map((call) => {
+    if (layer.className === 'TFOpLambda' || !hasRepeats(call)) return call;
+    const seen = new Set<string>();
+    const args = refsIn(call.args).map((ref) => {
+      if (seen.has(ref.key)) return copyOf(ref);
+      seen.add(ref.key);
+      return ref;
+    });
+    return { ...call, args: [args] };
+  });
+  return [...copies, { ...layer, calls }];
+}
+
+function hasRepeats({ args }: Call): boolean {
+  const refs = refsIn(args);
+  return new Set(refs.map(({ key }) => key)).size < refs.length;
+}
+
+/** Without masks that nobody reads any more. */
+function needed(layers: readonly GraphLayer[], outputs: readonly Ref[]): readonly GraphLayer[] {
+  const used = new Set(
+    [...outputs, ...layers.flatMap((layer) => tensorsOf(layer))].map(({ layer }) => layer),
+  );
+  const kept = layers.filter((layer) => used.has(layer.name) || !(isMask(layer) || isOperation(layer)));
+  return kept.length === layers.length ? kept : needed(kept, outputs);
+}
+
+/** What a layer reads; a mask among the arguments is found anew. */
+function tensorsOf({ className, calls }: GraphLayer): Ref[] {
+  if (className.startsWith('Polyhead')) return refsIn(calls);
+  return calls.flatMap(({ args, kwargs: { mask: _, ...kwargs } }) => refsIn([args, kwargs]));
+}
+
+function isMask({ className }: GraphLayer): boolean {
+  return className === 'PolyheadMask';
+}
+
+/** Keras 3 writes masks that layers were handed as operations. */
+function comparison(layer: GraphLayer): GraphLayer {
+  const found = layer.calls.map(({ args: [x, value] }) => [x, value] as const);
+  const [first] = found;
+  if (found.length !== 1 || !(first?.[0] instanceof Ref) || typeof first[1] !== 'number') return layer;
+  const config = { name: layer.name, rule: 'tokens', value: first[1] };
+  return {
+    ...layer,
+    className: 'PolyheadMask',
+    module: '',
+    config,
+    calls: [{ args: [first[0]], kwargs: {} }],
+  };
+}
+
+/** What `tf.loadLayersModel` reads. */
+export function topologyOf({ name, layers, inputs, outputs }: Graph): object {
+  checkOrder(layers, [...inputs, ...outputs]);
+  return {
+    class_name: 'Model',
+    config: {
+      name,
+      layers: layers.map((layer) => writtenLayer(layer)),
+      input_layers: inputs.map(written),
+      output_layers: outputs.map(written),
+    },
+  };
+}
+
+/**
+ * tfjs would wait for ever for a tensor that nobody gives.
+ *
+ * @throws ConfigError for tensors that no layer gives, and for circles
+ */
+function checkOrder(layers: readonly GraphLayer[], ends: readonly Ref[]): void {
+  const given = new Set(layers.filter(({ calls }) => calls.length === 0).map(({ name }) => `${name} 0`));
+  const isGiven = ({ layer, node }: Ref) => given.has(`${layer} ${node}`);
+  let waiting = layers.flatMap((layer) =>
+    layer.calls.map((call, n) => ({ call: `${layer.name} ${n}`, refs: inputsOf(layer, call) })),
+  );
+  for (let before = -1; before !== waiting.length; ) {
+    before = waiting.length;
+    const ready = waiting.filter(({ refs }) => refs.every(isGiven));
+    for (const { call } of ready) given.add(call);
+    waiting = waiting.filter((entry) => !ready.includes(entry));
+  }
+  const missing = [...waiting.flatMap(({ refs }) => refs), ...ends].filter((ref) => !isGiven(ref));
+  if (missing.length === 0) return;
+  throw new ConfigError(where, 'each tensor must be the output of a layer before', {
+    missing: missing.map(({ key }) => key),
+  });
+}
+
+/** Keras leaves out rows that a mask hides; tfjs does not. */
+function averaged(layer: GraphLayer, masks: GraphMasks): GraphLayer {
+  const found = layer.calls.map(({ args, kwargs: { mask } }) => {
+    const [ref] = refsIn(args);
+    return (ref && masks.of(ref, layer)) ?? (mask instanceof Ref ? mask : undefined);
+  });
+  if (layer.config.keepdims) throw unsupported(layer, 'keepdims is true: tfjs averages without it');
+  if (found.every((mask) => mask === undefined)) return layer;
+  if (found.some((mask) => mask === undefined))
+    throw unsupported(layer, 'some of its calls have a mask, others not');
+  const calls = layer.calls.map(({ args }, n) => ({ args: [[refsIn(args)[0]!, found[n]!]], kwargs: {} }));
+  return { ...layer, className: 'PolyheadMaskedMean', config: { name: layer.name }, calls };
+}
+
+function withoutMask(layer: GraphLayer): GraphLayer {
+  if (layer.className !== 'Embedding') return layer;
+  return { ...layer, config: { ...layer.config, mask_zero: false } };
+}
+
+function writtenLayer(layer: GraphLayer): object {
+  const { name, calls } = layer;
+  const className = classOf(layer);
+  const config = className === 'Functional' ? layer.config : { ...configOf(layer, layer.config), name };
+  return {
+    name,
+    class_name: className,
+    config,
+    inbound_nodes: calls.map((call) => inputsOf(layer, call).map(written)),
+  };
+}
+
+function written({ layer, node, output }: Ref): readonly unknown[] {
+  return [layer, node, output, {}];
+}
+
+/** @throws UnsupportedError for a class that tfjs does not know */
+function classOf(layer: GraphLayer): string {
+  const { className, config, module } = layer;
+  if (className === 'TFOpLambda' || isOperation(layer)) {
+    const operation = className === 'TFOpLambda' ? String(config.function) : className;
+    const found = operations[operation];
+    if (found) return found;
+    throw unsupported(layer, `the operation ${operation} has no layer in tfjs`);
+  }
+  if (Object.hasOwn(serialization.SerializationMap.getMap().classNameMap, className)) return className;
+  const from = module && !module.startsWith('keras') ? ` of ${module}` : '';
+  throw unsupported(
+    layer,
+    `tfjs has no class ${className}${from}: register one of one's own by tf.serialization.registerClass`,
+  );
+}
+
+/** The inputs of a call that is no attention. */
+function inputsOf(layer: GraphLayer, { args, kwargs }: Call): Ref[] {
+  const isSecond = (name: string) => name === 'y' && layer.className === 'TFOpLambda';
+  const strange = Object.entries(kwargs).filter(
+    ([name, value]) =>
+      value !== null && value !== false && !['inputs', 'mask'].includes(name) && !isSecond(name),
+  );
+  const refs = refsIn([args, kwargs.inputs, layer.className === 'TFOpLambda' ? kwargs.y : undefined]);
+  const isMerge = layer.className === 'TFOpLambda' || isOperation(layer);
+  const constants = args.flat(2).filter((value) => value !== null && !(value instanceof Ref));
+  if (strange.length === 0 && constants.length === 0 && (!isMerge || refs.length === 2)) return refs;
+  const what = [...strange.map(([name]) => name), ...(constants.length > 0 || isMerge ? ['a constant'] : [])];
+  throw unsupported(layer, `a call has ${what.join(', ')} beside its tensors`);
+}
+
+/** A config in the words of Keras 2, which are tfjs's. */
+function configOf(layer: GraphLayer, config: Json): Json {
+  if (config.rms_scaling === true) throw unsupported(layer, 'rms_scaling is true');
+  return Object.fromEntries(
+    Object.entries(config).flatMap(([name, value]): [string, unknown][] => {
+      if (name === 'key' && layer.className === 'PolyheadMask') return [];
+      if (name === 'dtype') return [[name, dtypeOf(layer, value)]];
+      if (name === 'batch_shape') return [['batch_input_shape', value]];
+      if (name.endsWith('activation')) return [[name, activationOf(layer, value)]];
+      if (name === 'layer' || name === 'backward_layer')
+        return [[name, wrapped(layer, value as Json | null)]];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+/** A layer within a wrapper such as `Bidirectional`. */
+function wrapped(layer: GraphLayer, value: Json | null): unknown {
+  if (!value) return value;
+  const { class_name: className, config } = value;
+  if (variantOf[className as string]) throw unsupported(layer, `it wraps ${className}`);
+  return { class_name: className, config: configOf(layer, config as Json) };
+}
+
+/** Keras 3 writes policies: numbers are float32 here, whatever they were computed in. */
+function dtypeOf(layer: GraphLayer, value: unknown): unknown {
+  if (typeof value === 'string' || value === null) return policy(layer, value);
+  const { class_name: className, config } = value as Json;
+  if (className !== 'DTypePolicy' && className !== 'Policy')
+    throw unsupported(layer, `its dtype is a ${className}`);
+  return policy(layer, (config as Json).name);
+}
+
+function policy({ className }: GraphLayer, name: unknown): unknown {
+  if (className === 'InputLayer') return name;
+  return typeof name === 'string' && /float/.test(name) ? 'float32' : name;
+}
+
+function activationOf(layer: GraphLayer, value: unknown): unknown {
+  if (value === 'silu') return 'swish';
+  if (typeof value === 'string' || value === null) return value;
+  const { class_name: className, config } = value as Json;
+  if (className === 'function' && typeof config === 'string') return activationOf(layer, config);
+  throw unsupported(layer, `its activation is ${JSON.stringify(value)}`);
+}
+
+function unsupported({ name, className }: GraphLayer, reason: string): UnsupportedError {
+  return new UnsupportedError(where, `${className} "${name}" cannot be loaded`, [reason]);
+}

@@ -1,0 +1,133 @@
+// What all layers of this package have in common: parts of Polyhead inside a layer that tfjs builds, trains, saves and disposes.
+import { ConfigError, type NamedVariable, toConfig } from '@polyhead/core';
+import type * as tf from '@tensorflow/tfjs-core';
+import { initializers, layers } from '@tensorflow/tfjs-layers';
+import { makeParts, spell, unspell } from './kinds';
+
+/** The options that every tf.layer has: name, trainable, inputShape, batchInputShape, dtype. */
+export type LayerOptions = NonNullable<ConstructorParameters<typeof layers.Layer>[0]>;
+
+/** Lengths of axes; null where they are known in a call only. */
+export type Shape = readonly (number | null)[];
+
+/** What a layer is made of, by name: made things, or the JSON of them. */
+export type Parts = Readonly<Record<string, unknown>>;
+
+/** A part that has variables. */
+interface Owner {
+  readonly variables: readonly NamedVariable[];
+}
+
+const owners = new WeakMap<tf.Variable, layers.Layer>();
+
+/** A tf.layer around parts of Polyhead. Its weights are the parts' own variables, by their names. */
+export abstract class WrappedLayer<Made extends Parts> extends layers.Layer {
+  /** What it was given; widths that are not said yet come from the inputs. */
+  private readonly given: Parts;
+  private made: Made | undefined;
+
+  /** @param written what `getConfig` gave, in place of parts */
+  protected constructor(options: LayerOptions, parts: Parts, written: string | undefined) {
+    super(options);
+    this.supportsMasking = true;
+    const all = written === undefined ? parts : (unspell(written) as Parts);
+    this.given = Object.fromEntries(Object.entries(all).filter(([, part]) => part !== undefined));
+  }
+
+  /** The parts, once built. */
+  protected get parts(): Made {
+    if (!this.made) throw new ConfigError(this.name, 'the layer must be built: apply it to an input first');
+    return this.made;
+  }
+
+  /** Whether it was given a part of this name. */
+  protected has(name: string): boolean {
+    return this.given[name] !== undefined;
+  }
+
+  /** The JSON of parts with widths that are not said filled in. */
+  protected abstract completed(parts: Parts, shapes: readonly Shape[]): Parts;
+
+  override build(inputShape: Shape | Shape[]): void {
+    const shapes = listOfShapes(inputShape);
+    const entries = Object.entries(this.given);
+    const described = Object.fromEntries(entries.filter(([, part]) => !isMade(part)));
+    const json = this.completed(toConfig(described) as Parts, shapes);
+    const made = Object.fromEntries(entries.filter(([, part]) => isMade(part)));
+    this.made = { ...makeParts<Made>(this.name, json), ...made };
+    for (const part of Object.values(this.made)) this.adopt((part as Partial<Owner>).variables ?? []);
+    super.build(inputShape as never);
+  }
+
+  /** What tfjs writes into files of models, and makes the layer of again. */
+  override getConfig() {
+    return { ...super.getConfig(), written: spell(this.made ?? this.given) };
+  }
+
+  /** By default the mask of the first input goes on, to the first output. */
+  override computeMask(_inputs: tf.Tensor | tf.Tensor[], mask?: tf.Tensor | tf.Tensor[]): tf.Tensor {
+    return (Array.isArray(mask) ? mask[0] : mask) as tf.Tensor;
+  }
+
+  /** tfjs makes a variable for each weight; the part's own takes its place, so that there is one. */
+  private adopt(variables: readonly NamedVariable[]): void {
+    for (const { name, variable } of variables) {
+      const owner = owners.get(variable);
+      if (owner && !variable.isDisposed)
+        throw new ConfigError(this.name, 'a part with variables belongs to one layer', {
+          variable: name,
+          owner: owner.name,
+        });
+      const { shape, dtype, trainable } = variable;
+      const zeros = initializers.zeros();
+      const weight = this.addWeight(name, shape, dtype, zeros, undefined, trainable);
+      const holder = weight as unknown as { val: tf.Variable };
+      holder.val.dispose();
+      holder.val = variable;
+      owners.set(variable, this);
+    }
+  }
+}
+
+/** True for what was made already: JSON has no methods. */
+function isMade(part: unknown): boolean {
+  const methods = part as { readonly [name: string]: unknown } | null;
+  return ['apply', 'addTo', 'spans', 'toJSON'].some((name) => typeof methods?.[name] === 'function');
+}
+
+/** One shape or several, as a list. */
+export function listOfShapes(shape: Shape | readonly Shape[]): readonly Shape[] {
+  return Array.isArray(shape[0]) ? (shape as readonly Shape[]) : [shape as Shape];
+}
+
+/** One tensor or several, as a list. */
+export function listOfTensors(inputs: tf.Tensor | tf.Tensor[]): readonly tf.Tensor[] {
+  return Array.isArray(inputs) ? inputs : [inputs];
+}
+
+/** The JSON of a part whose config says what is not said of these. */
+export function withConfig(part: unknown, defaults: Readonly<Record<string, unknown>>): unknown {
+  if (typeof part !== 'object' || part === null || !('kind' in part)) return part;
+  const { config = {} } = part as { readonly config?: object };
+  const known = Object.entries(defaults).filter(([, value]) => value !== undefined && value !== null);
+  return { ...part, config: { ...Object.fromEntries(known), ...config } };
+}
+
+/** The inputs of a layer by what they are for: `names` says it, else their number does. */
+export function byRole<T>(
+  layer: string,
+  inputs: readonly T[],
+  {
+    names,
+    defaults,
+  }: { readonly names: readonly string[] | undefined; readonly defaults: readonly string[] },
+): ReadonlyMap<string, readonly T[]> {
+  const roles = names ?? defaults.slice(0, inputs.length);
+  if (roles.length !== inputs.length)
+    throw new ConfigError(layer, 'inputs must name each input', { inputs: roles, given: inputs.length });
+  const found = new Map<string, T[]>();
+  roles.forEach((role, n) => {
+    found.set(role, [...(found.get(role) ?? []), inputs[n]!]);
+  });
+  return found;
+}
