@@ -10,7 +10,9 @@ export {
   freeOnHeap,
   hasWasmHeap,
   heapMemory,
+  type MemoryWords,
   viewsOnHeap,
+  wordsOf,
 } from './backend/wasm-heap';
 export {
   type RelaxedSimd,

@@ -81,13 +81,12 @@ export class GroupedQueryAttention extends AttentionLayer<GroupedQueryConfig> {
     const { query, key, value, cross, options } = this.checked(inputs, call);
     return cleanTidy(() =>
       attendHeads(
-        {
-          ...this.scoreOptions(options),
+        this.scoreOptions(options, {
           cross,
           query: this.heads('query', query), // [B, Hq, Sq, D]
           key: key && this.heads('key', key), // [B, Hkv, Skv, D]
           value: value && this.heads('value', value), // [B, Hkv, Skv, Dv]
-        },
+        }),
         (heads) => this.merged(heads, query, options), // [B, Sq, outputDim]
       ),
     );

@@ -43,23 +43,24 @@ export class MultiHeadAttention extends AttentionLayer<MultiHeadConfig> {
   ): LayerResult<Returns> {
     const { query, key, value, cross, options } = this.checked(inputs, call);
     return cleanTidy(() => {
-      const scores = this.scoreOptions(options);
+      const call = this.scoreOptions(options, {
+        cross,
+        query: this.heads('query', query), // [B, H, Sq, D]
+        key: key && this.heads('key', key), // [B, H, Skv, D]
+        value: value && this.heads('value', value), // [B, H, Skv, Dv]
+      });
+      const memory = this.memory();
       return attendHeads(
-        {
-          ...scores,
-          kernel: withMemory(scores.kernel, this.memory()),
-          cross,
-          query: this.heads('query', query), // [B, H, Sq, D]
-          key: key && this.heads('key', key), // [B, H, Skv, D]
-          value: value && this.heads('value', value), // [B, H, Skv, Dv]
-        },
+        memory ? { ...call, kernel: withMemory(call.kernel, memory) } : call,
         (heads) => this.merged(heads, query, options), // [B, Sq, outputDim]
       );
     });
   }
 
-  /** The layer's own keys [1, H, M, D] and values [1, H, M, Dv]; M may be 0. */
+  /** The layer's own keys [1, H, M, D] and values [1, H, M, Dv], where it has some. */
   private memory() {
+    const { numMemoryKeyValues, addZeroAttention } = this.config;
+    if (!numMemoryKeyValues && !addZeroAttention) return undefined;
     return { key: this.ownRows('key'), value: this.ownRows('value') };
   }
 

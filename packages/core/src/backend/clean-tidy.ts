@@ -20,6 +20,11 @@ export function cleanTidy<T extends tf.TensorContainer>(f: () => T): T {
   }
 }
 
+/** `f` inside the tidy that is open, and only where there is none in one of its own. */
+export function inAnyTidy<T extends tf.TensorContainer>(f: () => T): T {
+  return tf.engine().state.activeScope ? f() : cleanTidy(f);
+}
+
 /** What is thrown for arrays that JavaScript cannot make, and what tfjs throws, as an error that says what to do. */
 function explained(error: unknown): unknown {
   if (!(error instanceof RangeError) || !/array|buffer/i.test(error.message)) return explainMissingOp(error);

@@ -65,6 +65,21 @@ export function freeOnHeap(address: number): void {
   currentBackend().wasm._free(address);
 }
 
+/** A memory as numbers of four bytes. */
+export interface MemoryWords {
+  readonly ints: Int32Array;
+  readonly floats: Float32Array;
+}
+
+let lastWords: MemoryWords = { ints: new Int32Array(), floats: new Float32Array() };
+
+/** Always the same views, until the memory grows: a token writes a dozen small things, and views of each would cost more. */
+export function wordsOf({ buffer }: WebAssembly.Memory): MemoryWords {
+  if (lastWords.ints.buffer !== buffer)
+    lastWords = { ints: new Int32Array(buffer), floats: new Float32Array(buffer) };
+  return lastWords;
+}
+
 /** The numbers of two tensors, each of which may still have to be moved here from another backend. */
 export function viewsOnHeap(one: tf.Tensor, other: tf.Tensor): readonly [Float32Array, Float32Array] {
   for (const tensor of [one, other]) floatsOnHeap(tensor); // moving allocates: views do not outlive a larger heap

@@ -63,7 +63,7 @@ export interface ProductKernel {
   unsupported(call: ProductCall): readonly string[];
   /** What a user may want to know of a product it can compute. Default: nothing. */
   notes?(call: ProductCall): readonly string[];
-  /** [B, S, out]. What it allocates beside the result belongs to the tidy of `project`. */
+  /** [B, S, out]. Allocates exactly its result. */
   run(call: ProductCall): tf.Tensor3D;
   /** From the gradient [B, S, out] of the product. Rows of x whose gradient is 0 hold finite numbers. */
   gradients(call: ProductCall, gradient: tf.Tensor3D): ProductGradients;

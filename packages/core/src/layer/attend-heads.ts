@@ -1,6 +1,6 @@
 // What every layer calls with its heads: rotate, stage, tables, attend, merge, commit.
 import * as tf from '@tensorflow/tfjs-core';
-import { cleanTidy } from '../backend/clean-tidy';
+import { inAnyTidy } from '../backend/clean-tidy';
 import { checkTokenPositions } from '../checks/check-positions';
 import { ConfigError, UnsupportedError } from '../contract/errors';
 import type { AttendOptions, AttendResult, AttentionInputs, AttentionKernel } from '../contract/kernel';
@@ -35,7 +35,8 @@ export interface HeadsCall extends Omit<AttendOptions, 'relative' | 'positions'>
 }
 
 /**
- * Attention of projected heads, with positions and a cache where the call has them.
+ * Attention of projected heads, with positions and a cache where the call has them. Tensors made on the way belong to the
+ * tidy that is open.
  *
  * @param merge makes the layer's result of what the kernel gives, which by default is the result. New rows become part of the cache after it, as the very
  *   last thing: a call that fails anywhere leaves the cache as it was
@@ -48,7 +49,7 @@ export function attendHeads<Result extends tf.TensorContainer = AttendResult>(
   checkPositionMethod(call);
   checkCache(call);
   checkGivenPositions(call);
-  return cleanTidy(() => {
+  return inAnyTidy(() => {
     const { query, cross, cache, kernel, position, layer } = call;
     const { inputs, positions, staged } = turnedInputs(call);
     const options = optionsOf(call);

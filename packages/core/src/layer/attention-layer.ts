@@ -44,6 +44,8 @@ export interface VariantDescription {
   readonly starts?: { readonly [name: string]: Initializer } | undefined;
 }
 
+type Heads = Pick<HeadsCall, 'cross' | 'query' | 'key' | 'value'>;
+
 /** The base of variants with projected heads: config, variables, weights, checks, cache sizes, JSON. */
 export abstract class AttentionLayer<Config extends AttentionConfig> implements Attention<Config> {
   /** The parameters of its constructor, for JSON; a variant adds its `kind`. */
@@ -167,17 +169,28 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
     return normalize(split(projected), norm, numbers);
   }
 
-  /** What `attendHeads` is told beside the heads: the options of the config and of the call. */
-  protected scoreOptions(call: LayerCall): Omit<HeadsCall, 'query' | 'cross'> {
+  /** What `attendHeads` is told beside the heads: the options of the config and of the call. With the heads, all of it. */
+  protected scoreOptions(call: LayerCall): Omit<HeadsCall, keyof Heads>;
+  protected scoreOptions(call: LayerCall, heads: Heads): HeadsCall;
+  protected scoreOptions(call: LayerCall, heads?: Heads): object {
     const { position } = this.parts;
     const { scale = position?.scale, softcap, dropout = 0 } = this.config;
-    const { returns = [], kernel = this.parts.kernel ?? defaultKernel(), training, ...options } = call;
+    const { mask, bias, cache, positions, queryStart, lengths, training, returns } = call;
     const drops = training !== undefined && dropout > 0;
     return {
-      ...options,
-      kernel,
+      cross: heads?.cross,
+      query: heads?.query,
+      key: heads?.key,
+      value: heads?.value,
+      mask,
+      bias,
+      cache,
+      positions,
+      queryStart,
+      lengths,
+      kernel: call.kernel ?? this.parts.kernel ?? defaultKernel(),
       layer: this.self,
-      returns: returns.filter((name) => name !== 'headOutputs'),
+      returns: returns?.filter((name) => name !== 'headOutputs'),
       position,
       sinkLogits: this.weights.find('sinks/logits'),
       scale,
@@ -192,15 +205,17 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
    * @param query [B, Sq, E], which the gate is computed from
    */
   protected merged<Returns extends LayerReturn>(
-    { output: heads, ...rest }: AttendResult,
+    result: AttendResult,
     query: tf.Tensor3D,
-    { returns = [] }: LayerCall<Returns>,
+    { returns }: LayerCall,
   ): LayerResult<Returns> {
     const { outputGate, numHeads } = this.description.sizes;
+    const { output: heads } = result;
     const headOutputs = outputGate ? gated(heads, splitHeads(this.project('gate', query), numHeads)) : heads;
     const output = this.project('output', mergeHeads(headOutputs));
-    const wantsHeads = (returns as readonly LayerReturn[]).includes('headOutputs');
-    return { ...rest, output, ...(wantsHeads && { headOutputs }) } as unknown as LayerResult<Returns>;
+    const wantsHeads = returns?.includes('headOutputs') === true;
+    const all = wantsHeads ? { ...result, output, headOutputs } : { ...result, output };
+    return all as unknown as LayerResult<Returns>;
   }
 
   private project(name: Projection, x: tf.Tensor3D): tf.Tensor3D {

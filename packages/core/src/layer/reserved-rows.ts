@@ -1,6 +1,6 @@
 // Keys and values written where a cache has reserved rows for them: turned on the way, in one loop.
 import type * as tf from '@tensorflow/tfjs-core';
-import { viewsOnHeap } from '../backend/wasm-heap';
+import { addressOnHeap, heapMemory, wordsOf } from '../backend/wasm-heap';
 import type { KeyValuePart, ReservedRows } from '../contract/key-value-cache';
 import type { HeadRows, PositionMethod, TokenPositions } from '../contract/position';
 
@@ -46,20 +46,21 @@ function headRows({ headStride, runs, ...matrices }: KeyValuePart, name: 'key' |
   };
 }
 
-// Up to here a loop costs less than a view for `set`.
+// Up to here a loop costs less than `copyWithin`.
 const shortRow = 128;
 
 function copyHeads(heads: tf.Tensor4D, rows: HeadRows): void {
   const [B, H, S, D] = heads.shape;
-  const [from, to] = viewsOnHeap(heads, rows.data);
+  const [from, to] = [addressOnHeap(heads) / 4, addressOnHeap(rows.data) / 4];
+  const { floats } = wordsOf(heapMemory()!);
   for (let b = 0; b < B; b++) {
     const tokens = rows.tokens(b);
     for (let h = 0; h < H; h++) {
       for (let s = 0; s < tokens; s++) {
-        const index = rows.indexOf(b, h, s);
-        const begin = ((b * H + h) * S + s) * D;
-        if (D > shortRow) to.set(from.subarray(begin, begin + D), index);
-        else for (let d = 0; d < D; d++) to[index + d] = from[begin + d]!;
+        const begin = from + ((b * H + h) * S + s) * D;
+        const target = to + rows.indexOf(b, h, s);
+        if (D > shortRow) floats.copyWithin(target, begin, begin + D);
+        else for (let d = 0; d < D; d++) floats[target + d] = floats[begin + d]!;
       }
     }
   }

@@ -34,7 +34,7 @@ export function project(
   const call = productCall(x, kernel, bias, options);
   const asked = options.products ?? defaultProducts();
   const products = asked.unsupported(call).length === 0 ? asked : tfjsProducts();
-  return isTaped('project') ? withGradients(products, call) : tf.tidy(() => products.run(call));
+  return isTaped('project') ? withGradients(products, call) : products.run(call);
 }
 
 function productCall(
@@ -79,7 +79,7 @@ function withGradients(products: ProductKernel, call: ProductCall): tf.Tensor3D 
   });
   return differentiable(
     { inputs },
-    (tensors) => tf.tidy(() => products.run(callOf(tensors))),
+    (tensors) => products.run(callOf(tensors)),
     (gradient, tensors) => {
       const active = zeroRowsWithoutGradient(tensors[0]!, gradient);
       const gradients = products.gradients(callOf([active, ...tensors.slice(1)]), gradient);

@@ -9,8 +9,11 @@ const products: ProductKernel = {
   toJSON: () => ({ kind: 'tfjsProducts' }),
   unsupported: () => [],
   run(call) {
-    const product = productOf(call);
-    return call.bias ? tf.add(product, call.bias) : product;
+    const { x, weights, bias, transposed } = call;
+    // One operation, which leaves nothing to tidy: a token passes here for each matrix.
+    if (x.shape[0] === 1 && x.size > 0 && weights instanceof tf.Tensor && !transposed && !bias)
+      return tf.matMul(x, weights as tf.Tensor); // [1, S, in] [in, out]
+    return tf.tidy(() => (bias ? tf.add(productOf(call), bias) : productOf(call)));
   },
   gradients: (call, gradient) => gradientsOf(call, gradient),
 };
@@ -30,7 +33,6 @@ function productOf(call: ProductCall): tf.Tensor3D {
     const columns = swapped(tf.reshape(x, [rows, inDim])); // [in, R]
     return tf.reshape(swapped(tf.matMul(weights, columns)), shape);
   }
-  if (B === 1) return tf.matMul(x, weights as tf.Tensor); // [1, S, in] [in, out]
   return tf.reshape(tf.matMul(tf.reshape(x, [1, rows, inDim]), weights as tf.Tensor), shape);
 }
 

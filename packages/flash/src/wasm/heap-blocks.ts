@@ -1,5 +1,12 @@
 // What a call writes beside its tensors, and where these lie: on the heap of the wasm backend. All is given back at its end.
-import { addressOnHeap, allocateOnHeap, freeOnHeap, heapMemory } from '@polyhead/core/kernel';
+import {
+  addressOnHeap,
+  allocateOnHeap,
+  freeOnHeap,
+  heapMemory,
+  type MemoryWords,
+  wordsOf,
+} from '@polyhead/core/kernel';
 import type * as tf from '@tensorflow/tfjs-core';
 import { structures } from './compiled';
 
@@ -26,23 +33,8 @@ export function bytesOf(name: keyof Structures): number {
   return layouts[name].words * 4;
 }
 
-/** A memory as numbers of four bytes. */
-interface Words {
-  readonly ints: Int32Array;
-  readonly floats: Float32Array;
-}
-
-let lastWords: Words = { ints: new Int32Array(), floats: new Float32Array() };
-
-/** The same views as long as the memory does not grow: a token writes a dozen small things. */
-function wordsOf({ buffer }: WebAssembly.Memory): Words {
-  if (lastWords.ints.buffer !== buffer)
-    lastWords = { ints: new Int32Array(buffer), floats: new Float32Array(buffer) };
-  return lastWords;
-}
-
 function writeFields(
-  { ints, floats }: Words,
+  { ints, floats }: MemoryWords,
   from: number,
   { fields }: Layout,
   values: { readonly [field: string]: number },

@@ -183,9 +183,13 @@ export abstract class RowCache implements KeyValueCache {
    * @throws ShapeError, ConfigError, UnsupportedError; then nothing has changed
    */
   stage(rows: NewRows): { readonly stored: StoredKeyValue; commit(): void } {
+    const { shape } = this;
     const added = this.begin(rows);
+    const heads = rowsOfHeads(added.key, added.value, added.newTokens.lengths);
+    const newRows = shape.valueSize > 0 ? heads : valuesInKeys(`${this.name}.stage`, heads, this.valueColumn);
+    this.life.change(); // rows staged earlier may be written over
     return this.staged(
-      inTidy(() => this.append(added.newRows)),
+      inTidy(() => this.append(newRows)),
       added,
     );
   }
@@ -199,6 +203,7 @@ export abstract class RowCache implements KeyValueCache {
   reserve(rows: NewRows): ReservedRows | undefined {
     if (!this.freeRows || this.shape.valueSize === 0 || !hasWasmHeap()) return undefined;
     const added = this.begin(rows);
+    this.life.change();
     const reserved = this.freeRows(added.newTokens.lengths);
     return reserved && { ...this.staged(reserved.parts, added), rows: reserved.free };
   }
@@ -301,7 +306,7 @@ export abstract class RowCache implements KeyValueCache {
     return this.lengths.every((length) => length === 0);
   }
 
-  /** New rows, judged. Those staged earlier may be written over. */
+  /** New rows, judged: nothing has changed yet. */
   private begin(rows: NewRows) {
     const { life } = this;
     life.checkOpen('stage');
@@ -309,7 +314,6 @@ export abstract class RowCache implements KeyValueCache {
     const added = this.checked(rows);
     life.checkLayer('stage', added.layer);
     this.checkSpace(added.newTokens.lengths);
-    life.change();
     return added;
   }
 
@@ -334,15 +338,13 @@ export abstract class RowCache implements KeyValueCache {
   }
 
   private checked(rows: NewRows) {
-    const { shape, held, valueColumn } = this;
+    const { shape, held } = this;
     const where = `${this.name}.stage`;
     const valueSize = shape.valueSize || (this.isEmpty ? undefined : held[0]!.value.size);
     const checked = checkRows(where, shape, { rows, valueSize });
     const { key, value, counts, layer, positions = { start: this.nextPosition } } = checked;
-    const heads = rowsOfHeads(key, value, counts);
-    const newRows = shape.valueSize > 0 ? heads : valuesInKeys(where, heads, valueColumn);
     const newTokens = tokensAt(counts, { order: { start: this.nextOrder }, positions, S: key.shape[2] });
-    return { layer, newRows, newTokens };
+    return { layer, key, value, newTokens };
   }
 
   /** Holds those tokens of the parts that are inside the spans. */

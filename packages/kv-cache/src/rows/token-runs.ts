@@ -28,10 +28,12 @@ export function runsOf(
 
 /** The numbers of some tokens, then those of more. */
 export function appendRuns(runs: TokenRuns, more: TokenRuns): TokenRuns {
-  const [next, ...rest] = more;
+  const next = more[0];
   const last = runs.at(-1);
   if (!next || !last || next.first !== nextNumber(runs)) return [...runs, ...more];
-  return [...runs.slice(0, -1), { first: last.first, count: last.count + next.count }, ...rest];
+  const joined = { first: last.first, count: last.count + next.count };
+  if (runs.length === 1 && more.length === 1) return [joined];
+  return [...runs.slice(0, -1), joined, ...more.slice(1)];
 }
 
 /** The numbers of the tokens inside the spans, which count tokens and are sorted and disjoint. */

@@ -15,6 +15,11 @@ export interface RotaryBase {
   readonly rotaryDim: number;
 }
 
+/** Whether frequencies follow from the longest call, too. */
+export function dependsOnLength(scaling: RotaryScaling | undefined): boolean {
+  return scaling?.type === 'dynamic' || scaling?.type === 'longrope';
+}
+
 /** Radians a position for each pair, in doubles, and what cos and sin are multiplied by. */
 export interface RotaryFrequencies {
   readonly perPosition: Float64Array; // [rotaryDim / 2]

@@ -7,7 +7,7 @@ import { checkNumber, checkSizes, normalizeOptions, withKind } from '@polyhead/c
 import { checkFlags } from '../check-options';
 import { positionMethod } from '../position-method';
 import { positionsOfSections, type Rotation, rememberedAngles } from './angles';
-import { scaledFrequencies } from './frequencies';
+import { dependsOnLength, scaledFrequencies } from './frequencies';
 import { checkScaling, type RotaryScaling } from './rotary-scaling';
 import { turnInto, turnPairs } from './turn-pairs';
 
@@ -45,11 +45,13 @@ export const rotary = /* @__PURE__ */ withKind(where, ['config'], (options: Rota
   const config = checkRotary(options);
   const { headDim, rotaryDim = headDim, base = 10_000, interleaved = false, scaling } = config;
   const { sections = [rotaryDim / 2] } = config;
+  const frequencies = (length: number) => scaledFrequencies({ base, rotaryDim }, scaling, length);
+  const always = dependsOnLength(scaling) ? undefined : frequencies(1);
   return rotating(where, config, {
     headDim,
     interleaved,
     sections,
-    frequencies: (length) => scaledFrequencies({ base, rotaryDim }, scaling, length),
+    frequencies: (length) => always ?? frequencies(length),
   });
 });
 

@@ -1,6 +1,13 @@
 // Pairs of numbers turned by angles: y1 = x1 cos - x2 sin, y2 = x2 cos + x1 sin.
 import type { HeadRows } from '@polyhead/core';
-import { differentiable, emptyOnHeap, hasWasmHeap, viewsOnHeap } from '@polyhead/core/kernel';
+import {
+  addressOnHeap,
+  differentiable,
+  emptyOnHeap,
+  hasWasmHeap,
+  heapMemory,
+  wordsOf,
+} from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
 import type { Angles } from './angles';
 
@@ -15,7 +22,9 @@ export interface Turn {
  */
 export function turnPairs(heads: tf.Tensor4D, turn: Turn): tf.Tensor4D {
   if (heads.size === 0) return tf.clone(heads);
-  const turned = hasWasmHeap() ? turnOnHeap : turnByOps;
+  const onHeap = hasWasmHeap();
+  if (onHeap && tf.engine().state.gradientDepth === 0) return turnOnHeap(heads, turn);
+  const turned = onHeap ? turnOnHeap : turnByOps;
   return differentiable(
     { inputs: [heads] },
     ([x]) => turned(x as tf.Tensor4D, turn),
@@ -49,25 +58,26 @@ export function turnInto(rows: HeadRows, heads: tf.Tensor4D, turn: Turn): void {
   const [B, H, S, D] = heads.shape;
   const { pairs, step, gap } = columnsOf(turn);
   const { cos, sin, entries } = turn.angles;
-  const [from, to] = viewsOnHeap(heads, rows.data);
+  const [begin, target] = [addressOnHeap(heads) / 4, addressOnHeap(rows.data) / 4];
+  const { floats } = wordsOf(heapMemory()!);
   for (let b = 0; b < B; b++) {
     const tokens = rows.tokens(b);
     const firstAngle = entries === 1 ? 0 : b * S * pairs;
     for (let h = 0; h < H; h++) {
       for (let s = 0; s < tokens; s++) {
-        const row = ((b * H + h) * S + s) * D;
-        const shift = rows.indexOf(b, h, s) - row;
+        const row = begin + ((b * H + h) * S + s) * D;
+        const shift = target + rows.indexOf(b, h, s) - row;
         let one = row;
         const end = firstAngle + (s + 1) * pairs;
         for (let angle = end - pairs; angle < end; angle++, one += step) {
           const c = cos[angle]!;
           const n = sin[angle]!;
-          const x = from[one]!;
-          const y = from[one + gap]!;
-          to[one + shift] = x * c - y * n;
-          to[one + gap + shift] = y * c + x * n;
+          const x = floats[one]!;
+          const y = floats[one + gap]!;
+          floats[one + shift] = x * c - y * n;
+          floats[one + gap + shift] = y * c + x * n;
         }
-        for (let rest = row + 2 * pairs; rest < row + D; rest++) to[rest + shift] = from[rest]!;
+        for (let rest = row + 2 * pairs; rest < row + D; rest++) floats[rest + shift] = floats[rest]!;
       }
     }
   }
