@@ -11,6 +11,7 @@ export interface KeyValues {
 
 /** The kernel, made to see these keys and values too: last, always visible, unbiased, whatever the mask. */
 export function withMemory(kernel: AttentionKernel, memory: KeyValues): AttentionKernel {
+  if (memory.key.shape[2] === 0) return kernel;
   return wrapKernel(kernel, {
     call: (call) => extend(call, memory),
     unsupported: reasons,

@@ -1,7 +1,7 @@
 // What a storage of keys and values says of itself is judged before a kernel reads it: on a heap, rows outside of its data
 // would be numbers of strangers.
 import { ConfigError, ShapeError } from '../contract/errors';
-import type { KeyValuePart, RowMatrix, StoredKeyValue } from '../contract/key-value-cache';
+import type { KeyValuePart, NewRows, RowMatrix, StoredKeyValue } from '../contract/key-value-cache';
 import { checkTensor } from './check-tensor';
 
 /**
@@ -26,7 +26,7 @@ export function checkStored(where: string, stored: StoredKeyValue) {
 }
 
 /** What an error shows of a storage. */
-export function storedFacts({ heads, keySize, valueSize, lengths }: StoredKeyValue) {
+export function storedFacts({ heads, keySize, valueSize, lengths }: Sizes) {
   return {
     'stored heads': heads,
     'stored key size': keySize,
@@ -35,7 +35,30 @@ export function storedFacts({ heads, keySize, valueSize, lengths }: StoredKeyVal
   };
 }
 
-function checkParts(where: string, stored: StoredKeyValue): void {
+/**
+ * Rows that a cache has reserved, before a layer writes to them.
+ *
+ * @param heads key [B, Hkv, S, D] and value [B, Hkv, S, Dv], of which the first `lengths[b]` tokens are to be written
+ * @throws as `checkStored` does, and ShapeError for rows that are no floats
+ */
+export function checkReserved(
+  where: string,
+  rows: KeyValuePart,
+  { key, value, lengths }: Pick<NewRows, 'key' | 'value' | 'lengths'>,
+): void {
+  const [B, heads, S, keySize] = key.shape;
+  const counts = lengths ?? Array<number>(B).fill(S);
+  checkParts(where, { parts: [rows], heads, keySize, valueSize: value.shape[3], lengths: counts });
+  if (!rows.key.quantized && !rows.value.quantized) return;
+  throw new ShapeError(where, 'reserved rows must be float32', {
+    key: rows.key.data,
+    value: rows.value.data,
+  });
+}
+
+type Sizes = Pick<StoredKeyValue, 'heads' | 'keySize' | 'valueSize' | 'lengths'>;
+
+function checkParts(where: string, stored: Sizes & Pick<StoredKeyValue, 'parts'>): void {
   const { parts, lengths, keySize, valueSize } = stored;
   if (!Array.isArray(parts)) throw new ConfigError(where, 'stored.parts must be a list', { parts });
   if (parts.length === 0) return; // a storage that only gives tensors

@@ -1,20 +1,25 @@
 // Keys and values written where a cache has reserved rows for them: turned on the way, in one loop.
 import type * as tf from '@tensorflow/tfjs-core';
 import { addressOnHeap, heapMemory, wordsOf } from '../backend/wasm-heap';
-import type { KeyValuePart, ReservedRows } from '../contract/key-value-cache';
+import { checkReserved } from '../checks/check-stored';
+import type { KeyValuePart, NewRows, ReservedRows } from '../contract/key-value-cache';
 import type { HeadRows, PositionMethod, TokenPositions } from '../contract/position';
 
 /**
- * Writes the rows of heads [B, Hkv, S, D] and [B, Hkv, S, Dv], of which as many count as there are reserved rows.
+ * Writes new rows, of which as many count as there are reserved rows.
  *
+ * @param newRows what the cache was asked with: keys that are not turned yet
  * @param at where the tokens stand, for a position method that turns keys
+ * @throws ShapeError, ConfigError for rows that the cache does not have: nothing is written
  */
 export function writeReserved(
   { rows }: ReservedRows,
-  { key, value }: { readonly key: tf.Tensor4D; readonly value: tf.Tensor4D },
+  newRows: NewRows,
   position: PositionMethod | undefined,
   at: readonly TokenPositions[],
 ): void {
+  const { key, value } = newRows;
+  checkReserved('attendHeads', rows, newRows);
   const keys = headRows(rows, 'key');
   if (position?.rotateInto) position.rotateInto(keys, key, 'key', at);
   else copyHeads(position?.rotate?.(key, 'key', at) ?? key, keys);
