@@ -26,6 +26,12 @@ const sizes: readonly (readonly [name: string, bound: number, code: string])[] =
     7.5,
     "import { PagedCache, PagePool } from '@polyhead/kv-cache'; globalThis.y = [PagedCache, PagePool];",
   ],
+  ['AttentionLayer', 4, "import { AttentionLayer } from '@polyhead/layers'; globalThis.y = AttentionLayer;"],
+  [
+    'loadKerasModel',
+    12.5,
+    "import { loadKerasModel } from '@polyhead/layers'; globalThis.y = loadKerasModel;",
+  ],
   ['rotary', 5, "import { rotary } from '@polyhead/relative-position'; globalThis.y = rotary;"],
   ...[
     ...['causal', 'slidingWindow', 'chunks', 'prefix', 'globalTokens', 'segments', 'validLengths'],
