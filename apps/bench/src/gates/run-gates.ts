@@ -8,6 +8,7 @@ import { readEnvironment } from '../measure/environment';
 import { environmentLines } from '../print/environment-lines';
 import { type Contest, type ContestResult, holdContest } from './contest';
 import type { Absence } from './contestant';
+import { cacheContests } from './contests/caches';
 import { composedContests } from './contests/composed';
 import { decodeContests } from './contests/decode';
 import { optionContests } from './contests/options';
@@ -30,6 +31,7 @@ export interface GateOptions {
 const contests: readonly Contest[] = [
   ...prefillContests,
   ...decodeContests,
+  ...cacheContests,
   ...trainingContests,
   ...optionContests,
   ...productContests,

@@ -9,6 +9,7 @@ interface ModelFlags {
   readonly prompt?: string;
   readonly tokens: number;
   readonly quick?: boolean;
+  readonly caches?: boolean;
   readonly backend?: BackendName;
   readonly json?: string;
 }
@@ -29,19 +30,29 @@ export function modelCommand(outlet: Outlet, writablePath: (file: string) => str
         .default(64),
     )
     .option('--quick', 'fewer texts and tokens')
+    .option('--caches', 'instead: what each kind of cache costs the model, in bytes and in divergence')
     .addOption(
       new Option('--backend <name>', 'what computes; default: the first of these that starts').choices(
         backendNames,
       ),
     )
     .option('--json <file>', 'also write the numbers to a file')
-    .action(async (model: string, { json, prompt, backend, quick = false, tokens }: ModelFlags) => {
-      if (prompt === '') throw new UsageError('--prompt is empty');
-      const { runModel } = await import('./run-model');
-      const chosen = { ...(prompt !== undefined && { prompt }), ...(backend && { backend }) };
-      await runModel(
-        { model, tokens, quick, ...chosen, ...(json !== undefined && { json: writablePath(json) }) },
-        outlet,
-      );
-    });
+    .action(
+      async (model: string, { json, prompt, backend, quick = false, caches = false, tokens }: ModelFlags) => {
+        if (prompt === '') throw new UsageError('--prompt is empty');
+        const { runModel } = await import('./run-model');
+        const chosen = { ...(prompt !== undefined && { prompt }), ...(backend && { backend }) };
+        await runModel(
+          {
+            model,
+            tokens,
+            quick,
+            caches,
+            ...chosen,
+            ...(json !== undefined && { json: writablePath(json) }),
+          },
+          outlet,
+        );
+      },
+    );
 }

@@ -2,6 +2,7 @@
 import { formatBytes } from '../print/byte-size';
 import { count, percent, threeDigits } from '../print/format-number';
 import { alignColumns } from '../print/table';
+import type { CacheQuality } from './cache-study';
 import type { Golden, LoadedModel } from './loaded-model';
 import type { ProofRow } from './proof';
 import type { SpeedRow } from './speed';
@@ -53,6 +54,35 @@ export function speedLines(rows: readonly SpeedRow[], cold: number): string[] {
         ]),
       ],
       [1, 2, 3, 4, 5],
+    ),
+  ];
+}
+
+/** What caches cost the model, each compared with itself without one. */
+export function cacheLines(rows: readonly CacheQuality[]): string[] {
+  const divergence = (n: number) => (n < 1e-6 ? '0' : n.toPrecision(2));
+  return [
+    'Caches: keys and values of all layers; KL divergence of the exact next token, in nats',
+    ...alignColumns(
+      [
+        [
+          ...['', 'text', 'bytes a token', 'mean KL', '99 %', 'same token', 'perplexity', 'exact'],
+          ...['tokens/s', 'in 1 GiB'],
+        ],
+        ...rows.map((row) => [
+          row.name,
+          `${row.tokens}`,
+          count(Math.round(row.bytesPerToken)),
+          divergence(row.meanDivergence),
+          divergence(row.divergence99),
+          percent(row.agreement),
+          threeDigits(row.perplexity),
+          threeDigits(row.exactPerplexity),
+          threeDigits(row.tokensPerSecond),
+          Number.isFinite(row.longestContext) ? count(row.longestContext) : 'no end',
+        ]),
+      ],
+      [1, 2, 3, 4, 5, 6, 7, 8, 9],
     ),
   ];
 }

@@ -8,10 +8,12 @@ import { UsageError, WrongResultError } from '../command-line/errors';
 import type { Outlet } from '../command-line/outlet';
 import { readEnvironment } from '../measure/environment';
 import { environmentLines } from '../print/environment-lines';
+import { mobyDickChapters } from '../published/moby-dick';
+import { type CacheQuality, studyCaches } from './cache-study';
 import { chooseModel } from './choose-model';
 import { decoderOf, type LoadedModel } from './loaded-model';
 import { idsOf, ownGolden, prove, wrongProof } from './proof';
-import { byteLines, partLines, proofLines, speedLines, titleLines } from './report';
+import { byteLines, cacheLines, partLines, proofLines, speedLines, titleLines } from './report';
 import { coldFirstToken, promptOf, timeWays } from './speed';
 import { timeParts } from './token-parts';
 import { cacheOf, kernelsHere, type Way, wayName, waysOf } from './ways';
@@ -24,6 +26,8 @@ export interface ModelOptions {
   readonly quick: boolean;
   readonly backend?: BackendName;
   readonly json?: string; // absolute path
+  /** What each kind of cache costs the model, and nothing else. */
+  readonly caches?: boolean;
 }
 
 const texts = ['Call me Ishmael.', 'The whale'];
@@ -34,6 +38,12 @@ export async function runModel(options: ModelOptions, outlet: Outlet): Promise<v
   const backend = await chooseBackend(options.backend);
   outlet.progress.stage('loading the model');
   const loaded = await chooseModel(options.model);
+  if (options.caches) {
+    const caches = await runCacheStudy(loaded, outlet);
+    if (json) writeFileSync(json, `${JSON.stringify({ backend, caches }, null, 2)}\n`);
+    loaded.model.dispose();
+    return;
+  }
   checkPrompt(loaded, options);
   const kernels = await kernelsHere();
   const ways = waysOf(kernels);
@@ -74,6 +84,26 @@ export async function runModel(options: ModelOptions, outlet: Outlet): Promise<v
       `${JSON.stringify({ backend, cold, bytes, proof, speed, parts, answer }, null, 2)}\n`,
     );
   loaded.model.dispose();
+}
+
+/** Of Moby Dick from its first sentence on. @throws WrongResultError where a cache costs SmolLM2 twice what it did */
+async function runCacheStudy(loaded: LoadedModel, outlet: Outlet): Promise<readonly CacheQuality[]> {
+  if ('encode' in loaded.model) throw new UsageError('--caches is for models that read and write one text');
+  const chapter = mobyDickChapters()[0]!;
+  const text = chapter.slice(chapter.indexOf('Call me Ishmael.'), 4000);
+  const ids = idsOf(loaded, text);
+  const kernel = (await kernelsHere()).at(-1)!;
+  const found = await studyCaches(loaded.model, ids, {
+    kernel,
+    onCache: (name) => outlet.progress.stage(`decoding with ${name}`),
+  });
+  outlet.print([...titleLines(loaded), '', ...cacheLines(found)]);
+  const worse = found.filter(
+    ({ expected, meanDivergence }) => expected !== undefined && meanDivergence > 2 * expected,
+  );
+  if (/smollm2/i.test(loaded.title) && worse.length > 0)
+    throw new WrongResultError(`more than twice the divergence: ${worse.map(({ name }) => name).join(', ')}`);
+  return found;
 }
 
 /** @throws UsageError at once, where the answer would not fit */

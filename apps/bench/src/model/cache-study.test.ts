@@ -1,0 +1,65 @@
+import { composed } from '@polyhead/core';
+import { GrowingCache, QuantizedCache } from '@polyhead/kv-cache';
+import { MultiHeadAttention } from '@polyhead/multi-head';
+import { Decoder } from '@polyhead/transformer';
+import { describe, expect, it } from 'vitest';
+import { qualityOf, type StudiedCache, studiedCaches, studyCaches } from './cache-study';
+import { cacheLines } from './report';
+
+describe('qualityOf', () => {
+  it('is the divergence, agreement and perplexity of distributions by hand', () => {
+    const logits = (...p: readonly number[]) => Float32Array.from(p, (x) => Math.log(x) + 3);
+    const exact = [logits(0.5, 0.25, 0.25), logits(0.25, 0.5, 0.25)];
+    const own = [logits(0.25, 0.5, 0.25), logits(0.25, 0.5, 0.25)];
+    const found = qualityOf(exact, own, [0, 1]);
+    // Behind the first token: 0.5 ln 2 - 0.25 ln 2; behind the second nothing.
+    expect(found.meanDivergence).toBeCloseTo((0.25 * Math.log(2)) / 2, 6);
+    expect(found.divergence99).toBeCloseTo(0.99 * 0.25 * Math.log(2), 6);
+    expect(found.agreement).toBe(0.5);
+    expect(found.exactPerplexity).toBeCloseTo(4, 5);
+    expect(found.perplexity).toBeCloseTo(2, 5);
+  });
+});
+
+describe('studyCaches', () => {
+  it('finds no divergence with an exact cache, some with bits left out, and bytes as predicted', async () => {
+    const model = new Decoder(
+      {
+        ...{ vocabularySize: 20, embedDim: 64, numLayers: 2, seed: 1 },
+        norm: { kind: 'rms' },
+        feedForward: { hiddenDim: 20, activation: 'silu' },
+      },
+      { attention: (parts) => new MultiHeadAttention({ embedDim: 64, numHeads: 2, seed: 1 }, parts) },
+    );
+    const kinds: StudiedCache[] = [
+      {
+        ...{ name: 'exact', tokens: 24, chunk: 5 },
+        create: (shape) => new GrowingCache(shape),
+        bytes: (shape, tokens) => GrowingCache.bytesFor(shape, { tokens }),
+      },
+      {
+        ...{ name: 'int4', tokens: 24, chunk: 5 },
+        create: (shape) => new QuantizedCache(shape, { keys: 'int4', values: 'int4' }),
+        bytes: (shape, tokens) => QuantizedCache.bytesFor(shape, { keys: 'int4', values: 'int4', tokens }),
+      },
+    ];
+    const ids = Array.from({ length: 40 }, (_, n) => (n * 7) % 20);
+    const found = await studyCaches(model, ids, { kernel: composed(), caches: kinds });
+    const [exact, int4] = found as [(typeof found)[0], (typeof found)[0]];
+    expect(exact.meanDivergence).toBeLessThan(1e-9);
+    expect(exact).toMatchObject({
+      agreement: 1,
+      bytesPerToken: 2 * 2 * 64 * 4,
+      longestContext: 2 ** 30 / 1024,
+    });
+    expect(int4.meanDivergence).toBeGreaterThan(1e-9);
+    expect(int4.bytesPerToken).toBe(2 * 2 * 2 * (16 + 8));
+    expect(cacheLines(found)).toHaveLength(2 + found.length);
+    model.dispose();
+  });
+
+  it('has a bound for each kind of few bits', () => {
+    const bounds = studiedCaches().flatMap(({ name, expected }) => (expected ? [[name, expected]] : []));
+    expect(bounds.map(([, bound]) => bound)).toEqual([0.0007, 0.0076, 0.017, 0.08, 0.0024]);
+  });
+});
