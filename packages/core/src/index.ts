@@ -82,5 +82,8 @@ export { segments } from './masks/segments';
 export { slidingWindow } from './masks/sliding-window';
 export { intersectSpans, normalizeSpans } from './masks/spans';
 export { validLengths } from './masks/valid-lengths';
+export type { BlockFormat } from './products/blocks';
 export { setDefaultProducts } from './products/default-products';
+export { type QuantizeReport, quantizeWeights } from './products/quantize-weights';
+export { QuantizedWeights, type QuantizeOptions } from './products/quantized-weights';
 export { tfjsProducts } from './products/tfjs-products';

@@ -17,5 +17,5 @@ export { AttentionLayer, type VariantDescription } from './layer/attention-layer
 export { normalize } from './layer/normalize';
 export { seedOf } from './layer/seed';
 export type { WeightSource, WeightStep, WeightTable } from './layer/weight-table';
-export { type WeightOptions, Weights } from './layer/weights';
+export { storeMatrix, type WeightOptions, Weights } from './layer/weights';
 export { type ProjectOptions, project } from './products/project';

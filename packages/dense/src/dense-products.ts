@@ -1,10 +1,25 @@
 // Products of rows with weights in WebAssembly, on the tensors of tfjs's wasm backend as they lie.
-import { type ProductCall, type ProductGradients, type ProductKernel, tfjsProducts } from '@polyhead/core';
+import {
+  type ProductCall,
+  type ProductGradients,
+  type ProductKernel,
+  type ProductWeights,
+  type QuantizedWeights,
+  type StoredWeights,
+  tfjsProducts,
+} from '@polyhead/core';
 import { normalizeOptions, type RelaxedSimd, reasonsWithoutHeap } from '@polyhead/core/kernel';
 import { withKind } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { modules } from './module';
-import { byColumns, byRows, type Multiplication, multiplyOnHeap } from './multiply-on-heap';
+import {
+  byColumns,
+  byRows,
+  type Factor,
+  formats,
+  type Multiplication,
+  multiplyOnHeap,
+} from './multiply-on-heap';
 
 /** How it computes; results are the same but for rounding. */
 export interface DenseOptions {
@@ -46,10 +61,15 @@ type Multiply = <R extends tf.Rank>(shape: tf.ShapeMap[R], multiplication: Multi
 function reasonsAgainst({ weights }: ProductCall): string[] {
   return [
     ...reasonsWithoutHeap('tfjsProducts()'),
-    ...(weights instanceof tf.Tensor
+    ...(weights instanceof tf.Tensor || isInBlocks(weights)
       ? []
-      : [`weights in format "${weights.format}" are not read as they lie`]),
+      : [`weights in format "${weights.format}" are not known`]),
   ];
+}
+
+/** `QuantizedWeights`, of whichever copy of core. */
+function isInBlocks(weights: StoredWeights): weights is QuantizedWeights {
+  return Object.hasOwn(formats, weights.format) && 'blocks' in weights.tensors;
 }
 
 function isEmpty({ sizes: { rows, inDim, outDim } }: ProductCall): boolean {
@@ -60,20 +80,29 @@ function isEmpty({ sizes: { rows, inDim, outDim } }: ProductCall): boolean {
 function productOf(call: ProductCall, multiply: Multiply): tf.Tensor3D {
   const { x, weights, bias, transposed } = call;
   const { rows, inDim, outDim } = call.sizes;
-  const matrix = weights as tf.Tensor;
   return multiply<tf.Rank.R3>([x.shape[0], x.shape[1], outDim], {
     sizes: { rows, terms: inDim, columns: outDim },
     left: byRows(x, inDim),
-    right: transposed ? byRows(matrix, inDim) : byColumns(matrix, outDim),
+    right: rightOf(weights, transposed, call.sizes),
     bias,
   });
+}
+
+function rightOf(
+  weights: ProductWeights,
+  transposed: boolean,
+  { inDim, outDim }: ProductCall['sizes'],
+): Factor | QuantizedWeights {
+  if (!(weights instanceof tf.Tensor)) return weights as QuantizedWeights;
+  return transposed ? byRows(weights, inDim) : byColumns(weights, outDim);
 }
 
 /** g Wᵀ, xᵀ g, and the sum of the rows of g. */
 function gradientsOf(call: ProductCall, gradient: tf.Tensor3D, multiply: Multiply): ProductGradients {
   const { x, weights, bias, transposed } = call;
   const { rows, inDim, outDim } = call.sizes;
-  const matrix = weights as tf.Tensor;
+  const isTrained = weights instanceof tf.Tensor;
+  const matrix = isTrained ? weights : weights.toFloats();
   const [outer, outerDim, inner, innerDim] = transposed
     ? [gradient, outDim, x, inDim]
     : [x, inDim, gradient, outDim];
@@ -83,10 +112,12 @@ function gradientsOf(call: ProductCall, gradient: tf.Tensor3D, multiply: Multipl
       left: byRows(gradient, outDim),
       right: transposed ? byColumns(matrix, inDim) : byRows(matrix, outDim),
     }),
-    weights: multiply<tf.Rank.R2>([outerDim, innerDim], {
-      sizes: { rows: outerDim, terms: rows, columns: innerDim },
-      left: byColumns(outer, outerDim),
-      right: byColumns(inner, innerDim),
+    ...(isTrained && {
+      weights: multiply<tf.Rank.R2>([outerDim, innerDim], {
+        sizes: { rows: outerDim, terms: rows, columns: innerDim },
+        left: byColumns(outer, outerDim),
+        right: byColumns(inner, innerDim),
+      }),
     }),
     ...(bias && {
       bias: multiply<tf.Rank.R1>([outDim], {

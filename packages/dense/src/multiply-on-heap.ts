@@ -1,4 +1,5 @@
 // One product written down on the heap of the wasm backend, and computed there.
+import type { QuantizedWeights } from '@polyhead/core';
 import { addressOnHeap, allocateOnHeap, emptyOnHeap, freeOnHeap, heapMemory } from '@polyhead/core/kernel';
 import type * as tf from '@tensorflow/tfjs-core';
 import { structures } from './compiled';
@@ -25,7 +26,7 @@ export function byColumns(tensor: tf.Tensor, lines: number): Factor {
 export interface Multiplication {
   readonly sizes: { readonly rows: number; readonly terms: number; readonly columns: number };
   readonly left: Factor;
-  readonly right: Factor;
+  readonly right: Factor | QuantizedWeights;
   /** [columns] */
   readonly bias?: tf.Tensor | undefined;
 }
@@ -70,19 +71,46 @@ function writeProduct(
   to: number,
 ): void {
   // Addresses first: a tensor of another backend is moved to the heap, which may grow.
-  const [ofLeft, ofRight] = [addressOnHeap(left.tensor), addressOnHeap(right.tensor)];
+  const ofLeft = addressOnHeap(left.tensor);
+  const ofRight = rightOnHeap(right);
   const ofBias = bias ? addressOnHeap(bias) : 0;
-  const steps = [left.lineStep * 4, left.termStep * 4, right.termStep * 4, right.lineStep * 4] as const;
-  const words = new Int32Array(memory.buffer, product, 11);
+  const words = new Int32Array(memory.buffer, product, 15);
   words[0] = rows;
   words[1] = terms;
   words[2] = columns;
   words[3] = ofLeft;
-  words[4] = steps[0];
-  words[5] = steps[1];
-  words[6] = ofRight;
-  words[7] = steps[2];
-  words[8] = steps[3];
+  words[4] = left.lineStep * 4;
+  words[5] = left.termStep * 4;
+  words[6] = ofRight.address;
+  words[7] = ofRight.termStep;
+  words[8] = ofRight.lineStep;
   words[9] = ofBias;
   words[10] = to;
+  words[11] = ofRight.format;
+  words[12] = ofRight.scales;
+  words[13] = ofRight.scaleStep;
+  words[14] = ofRight.blocksPerScale;
+}
+
+/** As `assembly/blocks.ts` numbers them; 0 are floats. */
+export const formats: Readonly<Record<string, number>> = { int8: 1, Q8_0: 2, Q4_0: 3, Q4_1: 4 };
+
+const floats = { format: 0, scales: 0, scaleStep: 0, blocksPerScale: 1 };
+
+/** The fields that say how the right factor lies; steps in bytes. */
+function rightOnHeap(right: Factor | QuantizedWeights) {
+  if ('tensor' in right) {
+    const { tensor, lineStep, termStep } = right;
+    return { ...floats, address: addressOnHeap(tensor), lineStep: lineStep * 4, termStep: termStep * 4 };
+  }
+  const { blocks, scales } = right.tensors;
+  return {
+    address: addressOnHeap(blocks!),
+    lineStep: right.rowBytes,
+    termStep: 0, // terms are in blocks
+    format: formats[right.format]!,
+    scales: scales ? addressOnHeap(scales) : 0,
+    scaleStep: (scales?.shape[1] ?? 0) * 4,
+    blocksPerScale: right.blocksPerScale,
+  };
 }

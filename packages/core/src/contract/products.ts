@@ -13,8 +13,8 @@ export interface StoredWeights {
   readonly shape: readonly [number, number];
   /** Where the numbers lie, by names that the format gives them. */
   readonly tensors: NamedTensors;
-  /** The numbers as floats: [out, in]. The caller disposes them. */
-  toFloats(): tf.Tensor2D;
+  /** The numbers as floats: [out, in], or of some rows, in their order. The caller disposes them. */
+  toFloats(rows?: ArrayLike<number>): tf.Tensor2D;
   /** Gives the tensors back; twice is once. */
   dispose(): void;
 }

@@ -220,7 +220,7 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
 
   private project(name: Projection, x: tf.Tensor3D): tf.Tensor3D {
     const { products } = this.parts;
-    return project(x, this.weights.get(`${name}/kernel`), this.weights.find(`${name}/bias`), { products });
+    return project(x, this.weights.matrix(`${name}/kernel`), this.weights.find(`${name}/bias`), { products });
   }
 }
 

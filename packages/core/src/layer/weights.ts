@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { cleanTidy } from '../backend/clean-tidy';
 import { ConfigError, ShapeError } from '../contract/errors';
 import type { NamedVariable } from '../contract/layer';
+import type { StoredWeights } from '../contract/products';
 import { seedOf } from './seed';
 
 /** Shapes of a layer's variables by name, known without allocating any. */
@@ -45,18 +46,47 @@ export interface WeightOptions {
   readonly initializer?: Initializer | undefined;
   /** The variables' own starts, by short name. Default: matrices `glorotUniform`, gains 1, other vectors 0. */
   readonly starts?: { readonly [name: string]: Initializer } | undefined;
+  /** Matrices that a layer multiplies with as tables, [out, in], by `matrix`. Default: none. */
+  readonly tables?: readonly string[] | undefined;
+}
+
+/** Whose a variable is: who stores it otherwise. */
+const owners = new WeakMap<tf.Variable, { readonly weights: Weights; readonly name: string }>();
+
+/**
+ * Keeps the numbers of a variable in another form from now on, in place of floats: the variable is disposed.
+ *
+ * @param lies `isTable`: only where the layer multiplies with it as a table, [out, in], or only where as a matrix [in, out].
+ *   Default: either
+ * @param store gives them, from a table [out, in]
+ * @returns whether it is a matrix that a layer multiplies with, and was stored
+ */
+export function storeMatrix(
+  variable: tf.Variable,
+  { isTable }: { readonly isTable?: boolean | undefined },
+  store: (table: () => tf.Tensor2D) => StoredWeights,
+): boolean {
+  const owner = owners.get(variable);
+  if (!owner || variable.isDisposed) return false;
+  const { weights, name } = owner;
+  const lies = weights.liesAsTable(name);
+  if (lies === undefined || (isTable !== undefined && isTable !== lies)) return false;
+  weights.store(name, store);
+  return true;
 }
 
 /** The variables of one layer, by their short names. */
 export class Weights {
-  /** By their whole names. */
-  readonly variables: readonly NamedVariable[];
+  private readonly wholeNames: readonly string[];
+  private readonly tables: readonly string[];
+  /** Matrices in another form than floats. */
+  private readonly stored = new Map<string, StoredWeights>();
   private readonly byName: ReadonlyMap<string, tf.Variable>;
 
   constructor(
     private readonly layer: string,
     shapes: VariableShapes,
-    { seed, name: prefix, initializer, starts = {} }: WeightOptions,
+    { seed, name: prefix, initializer, starts = {}, tables = [] }: WeightOptions,
   ) {
     checkCounts(layer, shapes);
     const wholeName = (name: string) => (prefix ? `${prefix}/${name}` : name);
@@ -74,7 +104,45 @@ export class Weights {
       for (const [name, numbers] of first) made.set(name, tf.variable(numbers));
     });
     this.byName = made;
-    this.variables = [...made].map(([name, variable]) => ({ name: wholeName(name), variable }));
+    this.wholeNames = [...made.keys()].map(wholeName);
+    this.tables = tables;
+    for (const [name, variable] of made) owners.set(variable, { weights: this, name });
+  }
+
+  /** By their whole names; without what is stored in another form. */
+  get variables(): readonly NamedVariable[] {
+    const all = [...this.byName].map(([name, variable], n) => ({
+      name: this.wholeNames[n]!,
+      short: name,
+      variable,
+    }));
+    return all
+      .filter(({ short }) => !this.stored.has(short))
+      .map(({ name, variable }) => ({ name, variable }));
+  }
+
+  /**
+   * A matrix that a layer multiplies with, as `project` takes it: its variable, or what is stored in its place.
+   *
+   * @throws ShapeError where there is none, and once disposed
+   */
+  matrix(name: string): tf.Variable | StoredWeights {
+    return this.stored.get(name) ?? this.get(name);
+  }
+
+  /** Whether a matrix that the layer multiplies with is a table, [out, in]; undefined: it is no such matrix. */
+  liesAsTable(name: string): boolean | undefined {
+    if (this.get(name).rank !== 2) return undefined;
+    if (this.tables.includes(name)) return true;
+    return /(^|\/)kernel$/.test(name) ? false : undefined;
+  }
+
+  /** Of `storeMatrix`. */
+  store(name: string, store: (table: () => tf.Tensor2D) => StoredWeights): void {
+    const variable = this.get(name);
+    const table = () => (this.tables.includes(name) ? tf.clone(variable) : tf.transpose(variable));
+    tf.tidy(() => void this.stored.set(name, store(table as () => tf.Tensor2D)));
+    variable.dispose();
   }
 
   /** @throws ShapeError where there is none, and once disposed */
@@ -87,6 +155,10 @@ export class Weights {
   /** @throws ShapeError once disposed */
   find(name: string): tf.Variable | undefined {
     const variable = this.byName.get(name);
+    if (this.stored.has(name))
+      throw new ShapeError(this.layer, `${name} must be floats here: it is stored in another form`, {
+        format: this.stored.get(name)!.format,
+      });
     if (variable?.isDisposed)
       throw new ShapeError(this.layer, `${this.layer} must not be disposed`, { [name]: variable });
     return variable;
@@ -94,13 +166,15 @@ export class Weights {
 
   /** Copies, which the caller disposes. */
   read(): Record<string, tf.Tensor> {
-    return Object.fromEntries(this.names.map((name) => [name, tf.clone(this.get(name))]));
+    return tf.tidy(() => Object.fromEntries(this.names.map((name) => [name, this.copyOf(name)])));
   }
 
   /** @throws ShapeError for missing, unknown or misshapen weights; then nothing is set */
   write(weights: Readonly<Record<string, tf.Tensor>>): void {
     const where = `${this.layer}.setWeights`;
     const { names } = this;
+    if (this.stored.size > 0)
+      throw new ShapeError(where, 'weights must be floats to be set', { stored: [...this.stored.keys()] });
     if (typeof weights !== 'object' || weights === null)
       throw new ShapeError(where, 'weights must be tensors by name', { weights });
     const missing = names.filter((name) => !Object.hasOwn(weights, name));
@@ -122,6 +196,13 @@ export class Weights {
   /** Disposes all; twice is once. */
   dispose(): void {
     for (const variable of this.byName.values()) if (!variable.isDisposed) variable.dispose();
+    for (const weights of this.stored.values()) weights.dispose();
+  }
+
+  private copyOf(name: string): tf.Tensor {
+    const stored = this.stored.get(name);
+    if (!stored) return tf.clone(this.get(name));
+    return this.tables.includes(name) ? stored.toFloats() : tf.transpose(stored.toFloats());
   }
 
   private get names(): readonly string[] {

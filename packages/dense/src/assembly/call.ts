@@ -15,4 +15,8 @@ export class Product {
   rightColumn: usize;
   bias: usize; // [columns]; 0: none
   to: usize; // [rows, columns]
+  format: i32; // of the right factor: 0 floats, else rows of blocks, one for each column, `rightColumn` bytes apart
+  scales: usize; // of `int8`: [columns, groups]
+  scaleStep: usize; // of `int8`: bytes from one row of scales to the next
+  blocksPerScale: i32; // of `int8`
 }

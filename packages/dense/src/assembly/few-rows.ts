@@ -9,7 +9,7 @@ const FEW_ROWS_OF_TABLE: i32 = 3;
 const CACHED: usize = 8192;
 
 export function isOfFewRows(product: Product): bool {
-  return product.leftTerm === 4 && product.rows <= (product.rightTerm === 4 ? FEW_ROWS_OF_TABLE : FEW_ROWS);
+  return product.format === 0 && product.leftTerm === 4 && product.rows <= (product.rightTerm === 4 ? FEW_ROWS_OF_TABLE : FEW_ROWS);
 }
 
 /** The columns [from, to) of a product of few rows. */

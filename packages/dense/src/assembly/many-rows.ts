@@ -1,5 +1,6 @@
 // Products of many rows. The right factor is packed a group of columns at a time, the left one a block of rows at a time; a
 // panel of eight columns and a tile of rows then lie in the first cache while tiles are computed.
+import { widen } from './blocks';
 import { Product } from './call';
 import { pack, packPanels } from './pack';
 import { fourRows, sixRows, TILE_COLUMNS, TILE_ROWS } from './tile';
@@ -19,7 +20,8 @@ const ZEROS: usize = 0; // eight zeros
 const BIAS: usize = 32; // that of the last columns
 const EDGE: usize = 64; // a tile at the edge: six rows of eight
 const LEFT: usize = 256; // [ROWS, TERMS]
-const RIGHT: usize = LEFT + ((ROWS * TERMS) << 2); // panels of a group
+const WIDE: usize = LEFT + ((ROWS * TERMS) << 2); // eight columns of blocks as floats
+const RIGHT: usize = WIDE + ((TILE_COLUMNS * TERMS) << 2); // panels of a group
 
 @inline
 function groupOf(product: Product): i32 {
@@ -42,7 +44,8 @@ export function multiplyRows(product: Product, workspace: usize, from: i32, to: 
     if (product.rows <= ROWS) packRows(product, 0, product.rows, term, terms, workspace + LEFT);
     for (let column = from; column < to; column += group) {
       const end = min(to, column + group);
-      packColumns(product, column, end, term, terms, workspace + RIGHT);
+      if (product.format !== 0) packBlocks(product, column, end, term, terms, workspace);
+      else packColumns(product, column, end, term, terms, workspace + RIGHT);
       for (let row = 0; row < product.rows; row += ROWS) {
         const rows = min(ROWS, product.rows - row);
         if (product.rows > ROWS) packRows(product, row, rows, term, terms, workspace + LEFT);
@@ -81,6 +84,19 @@ function packColumns(product: Product, column: i32, end: i32, term: i32, terms: 
     else pack(from, columnStep, termStep, min(TILE_COLUMNS, end - column), terms, TILE_COLUMNS, to);
     column += panels * TILE_COLUMNS;
     to += (panels as usize) * PANEL;
+  }
+}
+
+/** Columns of blocks, widened eight at a time. */
+function packBlocks(product: Product, column: i32, end: i32, term: i32, terms: i32, workspace: usize): void {
+  const step = (TERMS as usize) << 2;
+  let to = workspace + RIGHT;
+  for (; column < end; column += TILE_COLUMNS, to += PANEL) {
+    const columns = min(TILE_COLUMNS, end - column);
+    for (let n = 0; n < columns; n++) {
+      widen(product, column + n, term >> 5, (terms + 31) >> 5, workspace + WIDE + (n as usize) * step);
+    }
+    pack(workspace + WIDE, step, 4, columns, terms, TILE_COLUMNS, to);
   }
 }
 

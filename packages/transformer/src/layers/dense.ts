@@ -1,5 +1,5 @@
 // A linear map with a bias: x W + b.
-import { ShapeError } from '@polyhead/core';
+import { ShapeError, type StoredWeights } from '@polyhead/core';
 import { checkFlag, checkSizes, normalizeOptions, project } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { Layer, type LayerParts } from './layer';
@@ -50,7 +50,7 @@ export class Dense extends Layer<DenseConfig> {
    * @throws ShapeError for another width
    */
   apply(x: tf.Tensor): tf.Tensor {
-    return linear(kind, x, { kernel: this.weights.get('kernel'), bias: this.weights.find('bias') });
+    return linear(kind, x, { kernel: this.weights.matrix('kernel'), bias: this.weights.find('bias') });
   }
 }
 
@@ -63,9 +63,10 @@ export class Dense extends Layer<DenseConfig> {
 function linear(
   where: string,
   x: tf.Tensor,
-  { kernel, bias }: { readonly kernel: tf.Tensor; readonly bias: tf.Tensor | undefined },
+  { kernel, bias }: { readonly kernel: tf.Tensor | StoredWeights; readonly bias: tf.Tensor | undefined },
 ): tf.Tensor {
-  const [inputDim, outputDim] = kernel.shape as [number, number];
+  const [one, other] = kernel.shape as [number, number];
+  const [inputDim, outputDim] = kernel instanceof tf.Tensor ? [one, other] : [other, one]; // stored ones are tables
   if (!(x instanceof tf.Tensor) || x.shape.at(-1) !== inputDim)
     throw new ShapeError(where, 'x must be [..., in]', { x, in: inputDim });
   if (x.rank === 3) return project(x, kernel, bias);

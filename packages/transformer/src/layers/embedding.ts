@@ -31,7 +31,7 @@ export class Embedding extends Layer<EmbeddingConfig> {
     ]) as EmbeddingConfig;
     const { vocabularySize, embedDim } = known;
     checkSizes(kind, { vocabularySize, embedDim });
-    super({ kind, config: known, parts, shapes: { table: [vocabularySize, embedDim] } });
+    super({ kind, config: known, parts, shapes: { table: [vocabularySize, embedDim] }, tables: ['table'] });
   }
 
   /**
@@ -45,8 +45,10 @@ export class Embedding extends Layer<EmbeddingConfig> {
     checkTensor(kind, 'ids', ids, ['[B, S]', {}, 'int32']);
     checkRange(ids, this.config.vocabularySize);
     const [B, S] = ids.shape as [number, number];
+    const table = this.weights.matrix('table');
     return tf.tidy(() => {
-      const rows = rowsOf(this.weights.get('table'), tf.reshape(ids, [B * S]));
+      const tokens = tf.reshape(ids, [B * S]);
+      const rows = table instanceof tf.Tensor ? rowsOf(table, tokens) : table.toFloats(tokens.dataSync());
       return tf.reshape(rows, [B, S, this.config.embedDim]);
     });
   }
@@ -60,7 +62,7 @@ export class Embedding extends Layer<EmbeddingConfig> {
    */
   logits(x: tf.Tensor): tf.Tensor3D {
     checkTensor(kind, 'x', x, ['[B, S, E]']);
-    return project(x, this.weights.get('table'), undefined, { transposed: true });
+    return project(x, this.weights.matrix('table'), undefined, { transposed: true });
   }
 }
 

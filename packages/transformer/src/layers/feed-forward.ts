@@ -70,6 +70,6 @@ export class FeedForward extends Layer<FeedForwardConfig> {
   }
 
   private map(name: 'up' | 'gate' | 'down', x: tf.Tensor): tf.Tensor3D {
-    return project(x, this.weights.get(`${name}/kernel`), this.weights.find(`${name}/bias`));
+    return project(x, this.weights.matrix(`${name}/kernel`), this.weights.find(`${name}/bias`));
   }
 }

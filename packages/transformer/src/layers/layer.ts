@@ -39,6 +39,8 @@ export interface LayerDescription<Config extends object> {
   readonly shapes?: VariableShapes;
   /** The starts of those that start otherwise than matrices, gains and other vectors do. */
   readonly starts?: { readonly [name: string]: Initializer };
+  /** Those that are matrices of products as they lie, [out, in]. Default: none. */
+  readonly tables?: readonly string[];
   /** Whether its config has a seed, because it or a part of it starts at random. Default: true. */
   readonly hasSeed?: boolean;
 }
@@ -61,7 +63,7 @@ export abstract class Layer<Config extends object = object> implements ModelPart
   private readonly hasSeed: boolean;
 
   protected constructor(description: LayerDescription<Config>) {
-    const { kind, config, parts, shapes = {}, starts = {}, hasSeed = true } = description;
+    const { kind, config, parts, shapes = {}, starts = {}, tables = [], hasSeed = true } = description;
     const { name, initializer } = normalizeOptions<LayerParts>(kind, 'parts', parts, ['name', 'initializer']);
     if (name !== undefined && (typeof name !== 'string' || name === ''))
       throw new ConfigError(kind, 'parts.name must be a text, such as "block0/norm"', { name });
@@ -70,7 +72,7 @@ export abstract class Layer<Config extends object = object> implements ModelPart
     this.name = name;
     this.seed = (config as { readonly seed?: number }).seed ?? Math.floor(Math.random() * 2 ** 31);
     this.config = frozen(config);
-    this.weights = new Weights(kind, shapes, { seed: this.seed, name, initializer, starts });
+    this.weights = new Weights(kind, shapes, { seed: this.seed, name, initializer, starts, tables });
   }
 
   /** Its own first, then those of its parts, by their whole names; what several parts share once. */

@@ -168,9 +168,10 @@ export class Decoder extends BlockStack<DecoderConfig> implements CausalModel {
   /** [B, S, E] to [B, S, V]. */
   private scores(hidden: tf.Tensor3D): tf.Tensor3D {
     const { logitScale = 1, logitSoftcap = 0 } = this.config;
-    const kernel = this.weights.find('head/kernel');
+    const { head = 'own' } = this.config;
     const bias = this.weights.find('head/bias');
-    const products = kernel ? project(hidden, kernel) : this.embedding.logits(hidden);
+    const products =
+      head === 'own' ? project(hidden, this.weights.matrix('head/kernel')) : this.embedding.logits(hidden);
     const scaled: tf.Tensor3D = logitScale === 1 ? products : tf.mul(products, logitScale);
     const biased = bias ? addBroadcast(scaled, bias) : scaled;
     return logitSoftcap === 0 ? biased : tf.mul(tf.tanh(tf.div(biased, logitSoftcap)), logitSoftcap);

@@ -2,7 +2,7 @@
 import { fromConfig, type Kind } from '@polyhead/core';
 import type { WeightTable } from '@polyhead/core/layer';
 import type { Checkpoint } from '../checkpoint';
-import { loadWeights } from './load-weights';
+import { type LoadOptions, loadWeights } from './load-weights';
 import type { NamedVariables } from './named-variables';
 
 /** What a model is made of, such as `configFromGguf` and `configFromHuggingFace` of @polyhead/transformer give. */
@@ -17,6 +17,7 @@ export interface ModelSource {
  * `fromConfig`, then `loadWeights`. Where it throws, nothing is left in memory.
  *
  * @param kinds the exports that the config may name
+ * @param options `keepBlocks`: matrices of 8 and 4 bits stay as they lie in the file. Default: they become floats
  * @throws ConfigError for a config that names others, or says what cannot be
  * @throws ShapeError for a checkpoint of another model; FileError where the file cannot be read
  * @example
@@ -28,10 +29,11 @@ export async function loadModel<Model extends NamedVariables & { dispose(): void
   checkpoint: Checkpoint,
   { config, weights }: ModelSource,
   kinds: readonly Kind[],
+  options: Pick<LoadOptions, 'keepBlocks'> = {},
 ): Promise<Model> {
   const model = fromConfig<Model>(config, kinds);
   try {
-    await loadWeights(model, checkpoint, weights);
+    await loadWeights(model, checkpoint, weights, options);
     return model;
   } catch (error) {
     model.dispose();

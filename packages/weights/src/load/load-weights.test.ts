@@ -65,6 +65,7 @@ describe('loadWeights', () => {
       transposed: ['kernel'],
       permuted: ['halves'],
       converted: ['gain'],
+      kept: [],
     });
   });
 

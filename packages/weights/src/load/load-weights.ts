@@ -1,6 +1,6 @@
 // Numbers of a checkpoint into the variables of a model: judged as a whole first, then one tensor at a time.
-import { ConfigError, ShapeError } from '@polyhead/core';
-import { normalizeOptions, type WeightStep, type WeightTable } from '@polyhead/core/layer';
+import { ConfigError, QuantizedWeights, ShapeError } from '@polyhead/core';
+import { normalizeOptions, storeMatrix, type WeightStep, type WeightTable } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import type { Checkpoint } from '../checkpoint';
 import { FileError } from '../errors';
@@ -17,6 +17,11 @@ export interface LoadOptions {
   readonly strict?: boolean | undefined;
   /** Stands before all names in the checkpoint, "module." for instance; tensors without it are left alone. Default: nothing. */
   readonly prefix?: string | undefined;
+  /**
+   * True: matrices that the model multiplies with stay in the blocks of the file where these are of Q8_0, Q4_0 or Q4_1, and are
+   * no variables any more: a quarter of the memory or less, and not trained. Default: false, they become floats.
+   */
+  readonly keepBlocks?: boolean | undefined;
   /** Gets the state that `saveWeights` saved, too. Default: none; such a state is left alone. */
   readonly optimizer?: tf.Optimizer | undefined;
 }
@@ -35,6 +40,8 @@ export interface LoadReport {
   readonly permuted: readonly string[];
   /** Variables whose numbers are not those of the file: stored in another type than float32, or computed from them. */
   readonly converted: readonly string[];
+  /** Variables that are kept in the blocks of the file, and are none any more. */
+  readonly kept: readonly string[];
 }
 
 /**
@@ -55,21 +62,44 @@ export async function loadWeights(
   const {
     strict = true,
     prefix = '',
+    keepBlocks = false,
     optimizer,
-  } = normalizeOptions(where, 'options', options, ['strict', 'prefix', 'optimizer']);
+  } = normalizeOptions(where, 'options', options, ['strict', 'prefix', 'keepBlocks', 'optimizer']);
   checkArguments(model, checkpoint, table);
   const used = table ?? ownNames(model.variables);
   const matches = matchTensors(model.variables, checkpoint, used, prefix);
   checkMatches(matches, checkpoint, strict);
   for (const pair of matches.tied) await checkTied(checkpoint, pair);
   if (optimizer) await restoreOptimizer(where, optimizer, model.variables, checkpoint);
+  const kept: string[] = [];
   for (const tensor of new Set(matches.found.map((match) => match.tensor))) {
     const { shape } = checkpoint.tensors.get(tensor)!;
+    const takers = matches.found.filter((match) => match.tensor === tensor);
+    if (keepBlocks && (await keepAsBlocks(takers, checkpoint))) {
+      kept.push(...takers.map(({ name }) => name));
+      continue;
+    }
     const numbers = await checkpoint.read(tensor);
     for (const match of matches.found) if (match.tensor === tensor) set(match, numbers, shape);
   }
-  return report(matches, checkpoint);
+  return { ...report(matches, checkpoint), kept };
 }
+
+/** Whether a tensor stays as it lies: it is in blocks, one variable takes it, and is a matrix [in, out], or a table. */
+async function keepAsBlocks([match, ...others]: readonly Match[], checkpoint: Checkpoint): Promise<boolean> {
+  if (!match || others.length > 0) return false;
+  const { type, shape } = checkpoint.tensors.get(match.tensor)!;
+  const isMatrix = match.steps.length === 1 && transposesMatrix(match.steps[0]!);
+  const isTable = match.steps.length === 0;
+  const isInBlocks = type === 'Q8_0' || type === 'Q4_0' || type === 'Q4_1';
+  if (!isInBlocks || shape.length !== 2 || !(isMatrix || isTable)) return false;
+  const bytes = await checkpoint.readBytes(match.tensor);
+  return storeMatrix(match.variable as tf.Variable, { isTable }, () =>
+    QuantizedWeights.fromBlocks(type, shape as [number, number], bytes),
+  );
+}
+
+const transposesMatrix = (step: WeightStep) => 'transpose' in step && `${step.transpose}` === '1,0';
 
 function set({ variable, steps }: Match, numbers: Float32Array, shape: readonly number[]): void {
   const own = applySteps(steps, numbers, shape);
@@ -77,8 +107,10 @@ function set({ variable, steps }: Match, numbers: Float32Array, shape: readonly 
   tf.tidy(() => variable.assign(tf.tensor(own === numbers ? own.slice() : own, variable.shape)));
 }
 
-function report({ found, missing, optional, unused }: Matches, { tensors }: Checkpoint): LoadReport {
-  const transposesMatrix = (step: WeightStep) => 'transpose' in step && `${step.transpose}` === '1,0';
+function report(
+  { found, missing, optional, unused }: Matches,
+  { tensors }: Checkpoint,
+): Omit<LoadReport, 'kept'> {
   const reorders = (step: WeightStep) => 'transpose' in step && step.transpose.length > 2;
   const isComputed = (step: WeightStep) => 'affine' in step;
   const namesWhere = (holds: (match: Match) => boolean) => found.filter(holds).map(({ name }) => name);
