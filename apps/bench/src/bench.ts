@@ -20,14 +20,14 @@ import { writtenLines } from './model/own/written';
 import { prefillCells, prefillSamples } from './prefill/cells';
 import { prefillLines } from './prefill/report';
 import { environmentLines } from './print/environment-lines';
-import { mobyDickSentences } from './published/moby-dick';
 import { loadPublishedModel, type PublishedModel } from './published/model';
 import { readModelFiles } from './published/model-files';
 import { measureSections } from './report/measure-sections';
 import { reportPage } from './report/report-page';
-import { type ModelStudy, studyModel } from './reproduce/model-study';
+import type { ModelStudy } from './reproduce/model-study';
+import { reproducePublished, studyPublished } from './reproduce/published-sentences';
 import { headline, reproductionLines } from './reproduce/report';
-import { type Reproduction, reproduceSentences, wrongParts } from './reproduce/reproduction';
+import { wrongParts } from './reproduce/reproduction';
 import { headLines, variantLines } from './reproduce/study-report';
 
 export interface BenchOptions {
@@ -39,12 +39,6 @@ export interface BenchOptions {
   /** Where the report goes; an absolute path. */
   readonly html?: string;
 }
-
-// Tokens a sentence. Beyond, Melville's are lists; the model reads twice as many.
-const shortest = 4;
-const longest = 64;
-/** Patterns of fewer tokens say little. */
-const shortestStudied = 13;
 
 /** Plain JavaScript takes seconds for a batch of sentences, and half a minute for all samples of 512 tokens. */
 function sizes({ name }: Backend, { quick, choice }: BenchOptions) {
@@ -70,7 +64,7 @@ export async function bench(options: BenchOptions, outlet: Outlet): Promise<void
   outlet.progress.stage('reading the model');
   const model = await loadPublishedModel(readModelFiles());
 
-  const reproduction = await reproduce(model, counts.sentences, outlet);
+  const reproduction = await reproducePublished(model, counts.sentences, outlet.progress);
   const proof = [
     headline(reproduction),
     '',
@@ -84,7 +78,7 @@ export async function bench(options: BenchOptions, outlet: Outlet): Promise<void
     outlet.print(proof);
     throw new WrongResultError(wrong.join('\n'));
   }
-  const study = await studySentences(model, counts.studied, outlet);
+  const study = await studyPublished(model, counts.studied, outlet.progress);
   const peak = await measurePeak(backend.name);
   const peaks = peak ? { [backend.name]: peak } : {};
   const comparison = await compareVariants(cases, backend.name, { peaks, progress: outlet.progress });
@@ -113,25 +107,6 @@ export async function bench(options: BenchOptions, outlet: Outlet): Promise<void
 }
 
 const nothing: Measurement = { cells: [], absent: [] };
-
-function reproduce(model: PublishedModel, count: number, { progress }: Outlet): Promise<Reproduction> {
-  progress.stage(`reproducing attention on ${count} sentences of Moby Dick`);
-  return reproduceSentences(model, sentencesOf(model, count, shortest), (done) =>
-    progress.advance(done, count),
-  );
-}
-
-function studySentences(model: PublishedModel, count: number, { progress }: Outlet): Promise<ModelStudy> {
-  progress.stage(`pooling, naming and silencing heads on ${count} sentences`);
-  return studyModel(model, sentencesOf(model, count, shortestStudied), progress.advance);
-}
-
-function sentencesOf(model: PublishedModel, count: number, fewest: number): string[] {
-  return mobyDickSentences(count, (sentence) => {
-    const { tokens, unknown } = model.tokenize(sentence);
-    return unknown.length === 0 && tokens.length >= fewest && tokens.length <= longest;
-  });
-}
 
 interface Compared {
   readonly cases: readonly ComparisonCases[];

@@ -28,9 +28,11 @@ export function adviceOf({ brought, complete }: MatrixResult): string {
   const taken = new Intl.ListFormat('en').format(choices);
   if (!isWorth(heads)) return `Take ${taken}.`;
   const memory = `${percent(heads.to.cacheBytes / heads.from.cacheBytes)} of the cache`;
-  const from = isWorth(kernel) ? kernel.from : heads.from;
+  // Times of different turns are not to be compared.
+  const isChain = isWorth(kernel) && kernel.to.milliseconds === heads.from.milliseconds;
+  const from = isChain ? kernel.from : heads.from;
   const faster = `${threeDigits(from.milliseconds / heads.to.milliseconds)} times as fast`;
-  const than = `${isWorth(kernel) ? `${from.kernel} and ` : ''}${from.keyValueHeads} heads`;
+  const than = `${isChain ? `${from.kernel} and ` : ''}${from.keyValueHeads} heads`;
   return `Take ${taken}: a token comes ${faster} as with ${than}, in ${memory}.`;
 }
 

@@ -32,9 +32,25 @@ export function baseOf(cells: readonly MeasuredCell[]): Base {
   };
 }
 
+/** The comparison whose cells took turns, where a run has several: times of others were measured at other moments. */
+export const turnsOf = (cell: MeasuredCell) => (cell as { readonly turns?: string }).turns;
+
 /** Cells of one layer and phase, for one sequence. */
 export const cellsOf = ({ cells }: MatrixResult, layer: string, phase: Phase) =>
   cells.filter((cell) => cell.layer === layer && cell.phase === phase && cell.batch === 1);
+
+/** By the turns that they took: those that have several lengths, or all as one where none has. */
+export function overLengths(cells: readonly MeasuredCell[]): MeasuredCell[][] {
+  const groups = new Map<string | undefined, MeasuredCell[]>();
+  for (const cell of cells) groups.set(turnsOf(cell), [...(groups.get(turnsOf(cell)) ?? []), cell]);
+  const linesIn = (group: readonly MeasuredCell[]) => group.length / lengthsIn(group).size;
+  const long = [...groups.values()].filter((group) => lengthsIn(group).size > 1);
+  const several = long.filter((group) => linesIn(group) > 1); // one line alone is in another picture, too
+  if (several.length > 0) return several;
+  return long.length > 0 ? long : [...groups.values()];
+}
+
+export const lengthsIn = (cells: readonly MeasuredCell[]) => new Set(cells.map(({ tokens }) => tokens));
 
 /** The base first; its choices are not named. */
 export function linesOf(cells: readonly MeasuredCell[], base: Base): CellLine[] {

@@ -3,7 +3,17 @@ import type { MatrixResult, MeasuredCell, Phase } from '../matrix/result';
 import type { Series } from '../page/chart';
 import { type Html, html } from '../page/html';
 import { threeDigits } from '../print/format-number';
-import { baseLine, baseOf, cellsOf, linesOf, rateSeries, rateTable } from './cell-lines';
+import {
+  baseLine,
+  baseOf,
+  cellsOf,
+  lengthsIn,
+  linesOf,
+  overLengths,
+  rateSeries,
+  rateTable,
+  turnsOf,
+} from './cell-lines';
 import { chartFigure, tableFigure, writeNumber, writeTokens } from './figure';
 
 const busyNote = 'Pale marks were measured while the machine was busy.';
@@ -16,31 +26,37 @@ export const prefillSection = (result: MatrixResult): Html =>
 function speedFigures(result: MatrixResult, phase: Phase): Html {
   return html`${result.layers.map((layer) => {
     const cells = cellsOf(result, layer.name, phase);
-    if (cells.length === 0) return undefined;
-    const base = baseOf(cells);
-    const lines = linesOf(cells, base);
-    const caption =
-      phase === 'decode'
-        ? 'tokens a second against tokens in the cache'
-        : 'tokens a second against the length of a prompt';
-    const bound = phase === 'prefill' ? boundOf(result, lines[0]!.cells) : [];
-    const lengths = new Set(lines.flatMap((line) => line.cells.map(({ tokens }) => tokens)));
-    return (lengths.size > 1 ? chartFigure : tableFigure)({
-      id: `${phase}-${layer.name}`,
-      caption: html`<b>${layer.title}:</b> ${caption}, medians with the tenth to the ninetieth percentile. Each line differs in one choice from ${baseLine(base, cells)}. ${bound.length > 0 ? 'Dashed: what the measured peak allows the first line.' : ''} ${lengths.size > 1 && cells.some(({ busy }) => busy) ? busyNote : ''}`,
-      chart: {
-        description: `${layer.title}: ${caption}, for ${lines.map(({ name }) => name).join(', ')}. The table below has the numbers.`,
-        x: {
-          name: phase === 'decode' ? 'tokens in the cache' : 'tokens of the prompt',
-          log: 2,
-          write: writeTokens,
-        },
-        y: { name: 'tokens a second', log: 10, write: writeNumber },
-        series: [...rateSeries(lines, result), ...bound],
-      },
-      table: rateTable(`${layer.title}: ${caption}`, lines),
-    });
+    return overLengths(cells).map((group, n) => speedFigure(result, group, { layer, phase, n }));
   })}`;
+}
+
+interface Place {
+  readonly layer: MatrixResult['layers'][number];
+  readonly phase: Phase;
+  /** Among the pictures of the layer. */
+  readonly n: number;
+}
+
+function speedFigure(result: MatrixResult, cells: readonly MeasuredCell[], { layer, phase, n }: Place): Html {
+  const base = baseOf(cells);
+  const lines = linesOf(cells, base);
+  const x = phase === 'decode' ? 'tokens in the cache' : 'tokens of the prompt';
+  const what = `tokens a second against ${x}`;
+  const turns = turnsOf(cells[0]!);
+  const title = turns === undefined ? layer.title : `${layer.title}, ${turns.replace(`, ${phase}`, '')}`;
+  const bound = phase === 'prefill' ? boundOf(result, lines[0]!.cells) : [];
+  const isLong = lengthsIn(cells).size > 1;
+  return (isLong ? chartFigure : tableFigure)({
+    id: `${phase}-${layer.name}${n === 0 ? '' : `-${n + 1}`}`,
+    caption: html`<b>${title}:</b> ${what}, medians with the tenth to the ninetieth percentile. Each line differs in one choice from ${baseLine(base, cells)}. ${isLong && bound.length > 0 ? 'Dashed: what the measured peak allows the first line.' : ''} ${isLong && cells.some(({ busy }) => busy) ? busyNote : ''}`,
+    chart: {
+      description: `${title}: ${what}, for ${lines.map(({ name }) => name).join(', ')}. The table below has the numbers.`,
+      x: { name: x, log: 2, write: writeTokens },
+      y: { name: 'tokens a second', log: 10, write: writeNumber },
+      series: [...rateSeries(lines, result), ...bound],
+    },
+    table: rateTable(`${title}: ${what}`, lines),
+  });
 }
 
 interface Limits {
