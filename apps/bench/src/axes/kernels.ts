@@ -12,9 +12,13 @@ export interface ComparedKernel {
   /** Where it is measured; default: everywhere. */
   readonly backends?: readonly BackendName[];
   create(): AttentionKernel;
+  /** More than one: its processor time is not comparable. Default: 1. */
+  readonly threads?: number;
   /** What it must say of a call to be what its name says: an engine may not have it. */
   readonly says?: RegExp;
 }
+
+const threads = Math.max(2, availableParallelism());
 
 export const kernels: readonly ComparedKernel[] = [
   { name: 'best', create: () => firstSupported([flash(), composed()]) },
@@ -30,7 +34,8 @@ export const kernels: readonly ComparedKernel[] = [
   {
     name: 'flash threads',
     backends: ['wasm'],
-    create: () => flashWasm({ threads: Math.max(2, availableParallelism()) }),
+    threads,
+    create: () => flashWasm({ threads }),
   },
 ];
 

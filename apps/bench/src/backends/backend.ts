@@ -34,7 +34,7 @@ export async function chooseBackend(wanted?: BackendName): Promise<Backend> {
     passedOver.push({ name, reason: start.reason });
   }
   throw new UsageError(
-    passedOver.map(({ name, reason }) => `backend ${name} does not run here: ${reason}`).join('\n'),
+    passedOver.map(({ name, reason }) => `backend ${name} does not run here: ${reason}`).join('; '),
   );
 }
 

@@ -1,4 +1,7 @@
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { findTensorFlow } from '../../../../scripts/backends/tensorflow';
@@ -26,10 +29,38 @@ describe('runCommandLine', () => {
   it('explains itself', async () => {
     const { code, out } = await run('--help');
     expect(code).toBe(0);
-    for (const word of ['--backend', '--quick', '--json', 'attention', 'plan', 'backends', 'gates'])
+    for (const word of [
+      '--backend',
+      '--quick',
+      '--json',
+      'attention',
+      'plan',
+      'backends',
+      'gates',
+      'full',
+      'compare',
+      'head-count',
+    ])
       expect(out).toContain(word);
     for (const word of ['--variant', '--cache', '--shape', '--tokens', '--batch', '--position'])
       expect(out).toContain(word);
+  });
+
+  it('compares two results, and ends with 1 where anything became slower', async () => {
+    const sample = fileURLToPath(new URL('../matrix/fixtures/sample.json', import.meta.url));
+    const same = await run('compare', sample, sample);
+    expect(same).toMatchObject({ code: 0, error: '' });
+    const folder = mkdtempSync(join(tmpdir(), 'polyhead-'));
+    const slower = join(folder, 'slower.json');
+    const { cells, ...rest } = JSON.parse(readFileSync(sample, 'utf8'));
+    for (const name of ['p10', 'p25', 'median', 'p75', 'p90']) cells[0].time[name] *= 2;
+    writeFileSync(slower, JSON.stringify({ ...rest, cells }));
+    const other = await run('compare', sample, slower);
+    const bounded = await run('compare', sample, slower, '--bound', '150');
+    rmSync(folder, { recursive: true });
+    expect(other.out).toContain('2.00 ×');
+    expect(other).toMatchObject({ code: 1, error: 'bench: 1 cell is slower by more than 10 %' });
+    expect(bounded).toMatchObject({ code: 0, error: '' });
   });
 
   it('writes a plan for other programs alone to the terminal', async () => {
@@ -48,7 +79,7 @@ describe('runCommandLine', () => {
       '--layer 3: Universal Sentence Encoder Lite has layers 1 to 2',
     ],
     [['attention', 'a whale', '--layer', '0'], 'Allowed are whole numbers from 1'],
-    [['attention', 'a whale', '--quick'], '--layer <number>'],
+    [['attention', 'a whale', '--quick'], "unknown option '--quick'"],
     [
       ['attention', 'a whale', '--from', 'sea'],
       '--from: “sea” is no word of the text, whose words are: a whale',
@@ -103,9 +134,21 @@ describe('runCommandLine', () => {
     [['plan', 'bert-base', '--memory', '8'], '8GB'],
     [['plan', '--embed-dim', '100', '--heads', '7'], 'heads must divide the width'],
     [['plan', 'bert-base', 'gpt-2'], 'too many arguments'],
-    [['--fast'], '--quick'],
-    [['atention', 'a whale'], 'attention [options] <text>'],
+    [['--fast'], "unknown option '--fast'"],
+    [['--quik'], 'Did you mean --quick?'],
+    [['atention', 'a whale'], 'there is no command atention: there are attention, plan'],
     [['attention'], "missing required argument 'text'"],
+    [['compare'], "missing required argument 'before'"],
+    [['compare', 'none.json', 'none.json'], 'none.json cannot be read'],
+    [['compare', 'package.json', 'package.json'], 'package.json is no result of bench'],
+    [['compare', 'a', 'b', '--bound', '-1'], 'Allowed are percentages'],
+    [['full', '--json', 'no/such/folder/file.json'], 'there is no folder'],
+    [['full', '--json', 'package.json'], 'package.json is no result of bench'],
+    [['full', '--backend', 'quantum'], 'Allowed choices are tensorflow, wasm, cpu'],
+    [['head-count', '--width', '0'], 'Allowed are whole numbers from 2 to 2,048'],
+    [['head-count', '--width', '7'], '--width 7 does not divide into 2 heads'],
+    [['head-count', '--json', '.'], 'is a folder'],
+    [['--json', '\x1b[31m/x'], 'there is no folder'],
     [['--json', 'no/such/folder/file.json'], 'there is no folder'],
     [['--json', '.'], 'is a folder'],
     [['--html', 'no/such/folder/page.html'], '--html: there is no folder'],
@@ -117,6 +160,7 @@ describe('runCommandLine', () => {
   ])('answers %j with 2 and says what would do', async (args, message) => {
     const { code, out, error } = await run(...args);
     expect(error).toContain(message);
+    expect(error).toMatch(/^bench: \P{C}*$/u); // one line, without escapes
     expect(out).toBe('');
     expect(code).toBe(2);
   });

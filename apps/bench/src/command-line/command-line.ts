@@ -1,4 +1,4 @@
-// The command line: `bench`, `bench attention TEXT`, `bench plan MODEL`, `bench model NAME`, `bench claims`, `bench train`, `bench backends` and `bench gates`.
+// The command line: `bench` and its commands, of which `bench --help` has the list.
 import { availableParallelism } from 'node:os';
 import { Command, CommanderError, Option } from 'commander';
 import { attentionCommand } from '../attention/command';
@@ -6,10 +6,12 @@ import { registries } from '../axes/registries';
 import { type BackendName, backendNames } from '../backends/backend-name';
 import { claimsCommand } from '../claims/command';
 import { batchSizes, type ComparisonChoice, tokenRange } from '../compare/cases';
+import { compareCommand, fullCommand, headCountCommand } from '../matrix/commands';
 import { modelCommand } from '../model/command';
 import { planCommand } from '../plan/command';
 import { trainCommand } from '../train/command';
 import { UsageError, WrongResultError } from './errors';
+import { printable } from './json-object';
 import { listOf, oneOf, wholeNumber } from './option-values';
 import type { Outlet } from './outlet';
 import { writablePath } from './user-path';
@@ -23,8 +25,9 @@ export async function runCommandLine(args: readonly string[], outlet: Outlet): P
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2; // it has printed its message
     outlet.progress.clear();
     if (error instanceof UsageError || error instanceof WrongResultError) {
-      outlet.printError(`bench: ${error.message}`);
-      return error instanceof UsageError ? 2 : 1;
+      const isUsage = error instanceof UsageError;
+      outlet.printError(`bench: ${isUsage ? printable(error.message) : error.message}`);
+      return isUsage ? 2 : 1;
     }
     outlet.printError((error instanceof Error && error.stack) || String(error));
     return 1;
@@ -61,23 +64,29 @@ function createProgram(outlet: Outlet): Command {
     .option('--json <file>', 'also write the numbers to a file')
     .option('--html <file>', 'also write a report, one page that fetches nothing')
     .enablePositionalOptions()
-    .showHelpAfterError()
     .configureOutput({
       writeOut: (text) => outlet.print(text.trimEnd().split('\n')),
       writeErr: outlet.printError,
+      outputError: (text, write) => write(usageLine(text)),
     })
     .exitOverride()
     .hook('preSubcommand', (_, subcommand) => refuseMisplaced(program, subcommand))
-    .action(async (flags: BenchFlags) => runJob(flags, outlet));
+    .action(async (flags: BenchFlags) => {
+      refuseUnknown(program);
+      await runJob(flags, outlet);
+    });
   addChoices(program);
   program.addCommand(attentionCommand(outlet).copyInheritedSettings(program));
   program.addCommand(planCommand(outlet).copyInheritedSettings(program));
   program.addCommand(modelCommand(outlet, writablePath).copyInheritedSettings(program));
   program.addCommand(claimsCommand(outlet).copyInheritedSettings(program));
   program.addCommand(trainCommand(outlet, writablePath).copyInheritedSettings(program));
+  for (const command of [fullCommand, compareCommand, headCountCommand]) {
+    program.addCommand(command(outlet).copyInheritedSettings(program));
+  }
   addBackends(program, outlet);
   addGates(program, outlet);
-  return program;
+  return program.allowExcessArguments(); // to say which commands there are
 }
 
 async function runJob(flags: BenchFlags, outlet: Outlet): Promise<void> {
@@ -147,11 +156,27 @@ function addGates(program: Command, outlet: Outlet): void {
     });
 }
 
+/** A word that is no command would else be taken for nothing. */
+function refuseUnknown({ args, commands }: Command): void {
+  if (args.length === 0) return;
+  const names = commands.map((command) => command.name());
+  throw new UsageError(`there is no command ${args[0]}: there are ${names.join(', ')}`);
+}
+
 function refuseMisplaced(program: Command, subcommand: Command): void {
   const misplaced = Object.keys(program.opts())[0];
   if (misplaced === undefined) return;
   throw new UsageError(`--${misplaced} goes after ${subcommand.name()}, if it takes it at all`);
 }
+
+/** In one line, as all that the command line is answered with. */
+const usageLine = (text: string) =>
+  `bench: ${printable(
+    text
+      .trim()
+      .replace(/^error: /, '')
+      .replace(/\s*\n\s*/g, ' '),
+  )} (bench --help says what there is)`;
 
 const backendOption = () =>
   new Option('--backend <name>', 'what computes; default: the first of these that starts').choices(

@@ -5,6 +5,8 @@ export interface Progress {
   stage(text: string): void;
   /** How far the stage is, and what else is to be said of that; only a terminal shows it. */
   advance(done: number, total: number, note?: string): void;
+  /** The stage in other words, which only a terminal shows. */
+  update?(text: string): void;
   /** Takes the line away, so that a result can be printed. */
   clear(): void;
 }
@@ -32,6 +34,10 @@ export function createProgress(stream: Stream): Progress {
     },
     advance: (done, total, note = '') => {
       if (stream.isTTY) show(`${current}  ${done}/${total}  ${note}`.trimEnd());
+    },
+    update: (text) => {
+      current = text;
+      if (stream.isTTY) show(text);
     },
     clear: () => {
       if (shown) stream.write(eraseLine);

@@ -83,7 +83,9 @@ it('marks ratios to what was measured on a busy machine, and says how busy it wa
   );
   const marked = lines({ cells: busy });
   expect(marked).toContain('grouped-8   static   100 (≈1.50 ×)   100 (1.50 ×)');
-  expect(marked).toContain('≈: the machine was busy, as little as 40 % of a processor was had');
+  expect(marked).toContain(
+    '≈: the machine was busy, as little as 40 % of a processor was had: ratios of processor time, where one thread computed',
+  );
 });
 
 it('says which cells there are none of, and why', () => {

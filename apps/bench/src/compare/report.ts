@@ -1,5 +1,6 @@
 // Memory and speed of variants and caches, as lines that a person reads.
 import type { AbsentCell, MeasuredCell } from '../matrix/result';
+import { busyNote, ratioTo } from '../matrix/speed-up';
 import { formatBytes } from '../print/byte-size';
 import { count, threeDigits, times } from '../print/format-number';
 import { alignWithin } from '../print/table';
@@ -132,20 +133,6 @@ const labelOf = ({ variant, kernel, ran }: MeasuredCell, first: MeasuredCell) =>
 
 const isLike = (wanted: Partial<MeasuredCell>) => (cell: MeasuredCell) =>
   Object.entries(wanted).every(([name, value]) => cell[name as keyof MeasuredCell] === value);
-
-/** How many times as fast; marked where one of both had less than a processor. */
-export function ratioTo(first: MeasuredCell, cell: MeasuredCell): string {
-  const ratio = (first.time.median / cell.time.median).toFixed(2);
-  return `${first.busy || cell.busy ? '≈' : ''}${ratio} ×`;
-}
-
-/** What the mark of a busy machine means, where there is one. */
-export function busyNote(cells: readonly MeasuredCell[]): string[] {
-  const busy = cells.filter((cell) => cell.busy);
-  if (busy.length === 0) return [];
-  const least = Math.min(...busy.map(({ processorShare }) => processorShare));
-  return [`≈: the machine was busy, as little as ${Math.round(100 * least)} % of a processor was had`];
-}
 
 function noteLines({ shape, leftOut, caches }: ComparisonCases, cells: readonly MeasuredCell[]): string[] {
   if (cells.length === 0) return [];

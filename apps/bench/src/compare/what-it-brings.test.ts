@@ -70,7 +70,9 @@ it('leaves out what was not measured, and what a saving of nothing is made of', 
 it('names a busy machine', () => {
   const busy = cells.map((cell) => ({ ...cell, busy: cell.tokens === 32 }));
   expect(whatItBrings(cases, cells).busy).toBe(false);
-  expect(broughtLines(whatItBrings(cases, busy), 'wasm', 1000).at(-1)).toContain('these ratios are unsure');
+  expect(broughtLines(whatItBrings(cases, busy), 'wasm', 1000).at(-1)).toContain(
+    'times of the processor, and unsure',
+  );
 });
 
 it('fits a narrow terminal', () => {

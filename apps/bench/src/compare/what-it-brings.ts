@@ -4,6 +4,7 @@ import { caches as allCaches } from '../axes/caches';
 import { wrapText } from '../command-line/terminal';
 import { outweighsFrom, weightBytes } from '../matrix/memory';
 import type { Brought, MeasuredCell } from '../matrix/result';
+import { isBusy, timeOf } from '../matrix/speed-up';
 import { formatBytes } from '../print/byte-size';
 import { count, percent, threeDigits } from '../print/format-number';
 import type { ComparisonCases } from './cases';
@@ -33,7 +34,11 @@ export function whatItBrings(
   const almostEmpty = (like: MeasuredCell) =>
     decode.find((cell) => cell.tokens === fewTokens && cell.variant === like.variant && cell.batch === batch);
   const empty = fewer && [almostEmpty(full), almostEmpty(fewer)];
-  const involved = [full, slower, fewer, copied, ...(empty ?? [])];
+  const busy = isBusy([full, slower, fewer, copied, ...(empty ?? [])].filter((cell) => cell !== undefined));
+  const contrast = (from: MeasuredCell, to: MeasuredCell): Contrast => ({
+    ...{ from: sideOf(from, busy), to: sideOf(to, busy) },
+    speedUp: timeOf(from, busy) / timeOf(to, busy),
+  });
   return {
     layer: shape.title,
     ...{ tokens, batch, cache },
@@ -42,7 +47,7 @@ export function whatItBrings(
     ...(tokens !== fewTokens &&
       empty?.[0] &&
       empty[1] &&
-      projectionsOf([full, fewer!], [empty[0], empty[1]])),
+      projectionsOf([full, fewer!, empty[0], empty[1]].map((cell) => timeOf(cell, busy)))),
     ...(copied && { storage: contrast(copied, full) }),
     outweighs: [full, ...(fewer ? [fewer] : [])].flatMap((cell) => {
       const variant = variants.find(({ name }) => name === cell.variant)!;
@@ -50,30 +55,29 @@ export function whatItBrings(
       const from = outweighsFrom(weightBytes(variant, shape), variant.cacheShape(shape.config, 1), kind);
       return from === undefined ? [] : [{ keyValueHeads: cell.keyValueHeads, tokens: from }];
     }),
-    busy: involved.some((cell) => cell?.busy),
+    busy,
   };
 }
 
-/** What fewer heads save a step, and of that what they save where the cache is almost empty: the projections. */
-function projectionsOf(
-  [full, fewer]: readonly [MeasuredCell, MeasuredCell],
-  [fullEmpty, fewerEmpty]: readonly [MeasuredCell, MeasuredCell],
-): Pick<Brought, 'projections'> {
-  const saved = full.time.median - fewer.time.median;
-  const ofProjections = fullEmpty.time.median - fewerEmpty.time.median;
+/**
+ * What fewer heads save a step, and of that what they save where the cache is almost empty: the projections.
+ *
+ * @param times of all heads and of fewer, with the longest context and almost without
+ */
+function projectionsOf(times: readonly number[]): Pick<Brought, 'projections'> {
+  const [full, fewer, fullEmpty, fewerEmpty] = times as [number, number, number, number];
+  const [saved, ofProjections] = [full - fewer, fullEmpty - fewerEmpty];
   if (!(saved > 0)) return {}; // less than the machine's noise
-  return { projections: { tokens: fullEmpty.tokens, saved, ofProjections, share: ofProjections / saved } };
+  return { projections: { tokens: fewTokens, saved, ofProjections, share: ofProjections / saved } };
 }
 
-function contrast(from: MeasuredCell, to: MeasuredCell): Contrast {
-  return { from: sideOf(from), to: sideOf(to), speedUp: from.time.median / to.time.median };
-}
-
-function sideOf(cell: MeasuredCell): Contrast['from'] {
-  const { ran, keyValueHeads, cache, time, tokensPerSecond, cacheBytes, error } = cell;
+function sideOf(cell: MeasuredCell, busy: boolean): Contrast['from'] {
+  const { ran, keyValueHeads, cache, time, cacheBytes, error } = cell;
+  const milliseconds = timeOf(cell, busy);
+  const tokensPerSecond = (cell.tokensPerSecond * time.median) / milliseconds;
   return {
     kernel: ran,
-    ...{ keyValueHeads, cache, milliseconds: time.median, tokensPerSecond, error },
+    ...{ keyValueHeads, cache, milliseconds, tokensPerSecond, error },
     cacheBytes: cacheBytes?.allocated ?? 0,
   };
 }
@@ -86,7 +90,14 @@ export function broughtLines(brought: Brought, backend: string, width: number): 
     ...(heads ? [['heads', headsSentence(heads)]] : []),
     ...(projections ? [['projections', projectionsSentence(projections)]] : []),
     ['cache', cacheSentences(brought)],
-    ...(busy ? [['busy', 'Less than nine tenths of a processor were had: these ratios are unsure.']] : []),
+    ...(busy
+      ? [
+          [
+            'busy',
+            'Less than nine tenths of a processor was had: these are times of the processor, and unsure.',
+          ],
+        ]
+      : []),
   ];
   return [
     `${layer}: ${count(tokens)} tokens in the ${cache} cache, ${sequences}, on ${backend}`,

@@ -78,7 +78,7 @@ function chooseContests({ only }: GateOptions): readonly Contest[] {
   const chosen = contests.filter(({ work }) => work.toLowerCase().includes(text));
   if (chosen.length > 0) return chosen;
   const works = contests.map(({ work }) => work);
-  throw new UsageError(`--only ${only}: no work is named so; there are:\n${works.join('\n')}`);
+  throw new UsageError(`--only ${only}: no work is named so; there are: ${works.join('; ')}`);
 }
 
 function wrongLines(work: string, { wrong }: ContestResult): string[] {

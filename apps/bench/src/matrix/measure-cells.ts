@@ -1,8 +1,9 @@
 // Cells that are compared: each is checked, and then they take turns, so that whatever else the machine does falls on all of
 // them alike.
 import { countParameters } from '@polyhead/core';
-import { registries as all, type Registries } from '../axes/registries';
+import { registries as all, named, type Registries } from '../axes/registries';
 import { WrongResultError } from '../command-line/errors';
+import { printable } from '../command-line/json-object';
 import { spreadOf } from '../measure/quantile';
 import { takeTurns } from '../measure/take-turns';
 import { leastShare, shareOf, type Turn } from '../measure/timed';
@@ -61,7 +62,10 @@ export async function measureCells(
     const untimed = await takeTurns(jobs, 1);
     const runs = typeof samples === 'number' ? samples : runsWithin(samples, untimed.flat());
     const turns = await takeTurns(jobs, runs, onRun);
-    return { cells: prepared.map((each, n) => summarize(each, turns[n]!, peaks)), absent };
+    return {
+      cells: prepared.map((each, n) => summarize(each, turns[n]!, { peaks, kernels: registries.kernels })),
+      absent,
+    };
   } finally {
     for (const each of prepared) each.dispose();
     bench.dispose();
@@ -75,7 +79,8 @@ export function refuseWrong({ absent }: Pick<Measurement, 'absent'>): void {
 }
 
 function absentCell(cell: CellAxes, error: unknown): AbsentCell {
-  const reason = (error instanceof Error ? error.message : String(error)).slice(0, 2000);
+  const message = error instanceof Error ? error.message : String(error);
+  const reason = printable(message.replace(/\s*\n\s*/g, '; ')).slice(0, 2000);
   return { ...cell, why: error instanceof WrongResultError ? 'wrong' : 'refused', reason };
 }
 
@@ -84,7 +89,11 @@ function runsWithin({ seconds, least, most }: TimeLimit, round: readonly Turn[])
   return Math.max(least, Math.min(most, Math.floor((1000 * seconds) / ms)));
 }
 
-function summarize(prepared: Prepared, turns: readonly Turn[], peaks: Peaks): MeasuredCell {
+function summarize(
+  prepared: Prepared,
+  turns: readonly Turn[],
+  { peaks, kernels }: { readonly peaks: Peaks; readonly kernels: Registries['kernels'] },
+): MeasuredCell {
   const { cell, variant, shape, attention, ran, first, peakBytes, error, storageError } = prepared;
   const time = spreadOf(turns.map(({ ms }) => ms));
   const cacheBytes = prepared.finish();
@@ -94,11 +103,13 @@ function summarize(prepared: Prepared, turns: readonly Turn[], peaks: Peaks): Me
   const [gflops, gigabytesPerSecond] = [perSecond(flop) / 1e9, perSecond(cost.bytesMoved) / 1e9];
   const peak = peaks[cell.backend];
   const processorShare = shareOf(turns);
+  const { threads = 1 } = named(kernels, cell.kernel)!;
+  const oneThread = threads === 1 && cell.backend !== 'tensorflow';
   return {
     ...cell,
     keyValueHeads: attention.cacheShape(1).heads,
     parameters: countParameters(variant.variableShapes(shape.config)),
-    processorTime: spreadOf(turns.map(({ cpuMs }) => cpuMs)).median,
+    ...(oneThread && { processorTime: spreadOf(turns.map(({ cpuMs }) => cpuMs)).median }),
     ...{ ran, first, time, tokensPerSecond: perSecond(newTokens(cell)), flop, gflops },
     // The bytes of a forward pass: a backward pass moves others.
     ...(cell.phase !== 'training' && { bytesMoved: cost.bytesMoved, gigabytesPerSecond }),

@@ -9,7 +9,13 @@ import { reportSections } from '../report/sections';
 export const resultFormat = 'polyhead-bench';
 export const resultVersion = 1;
 
-const name = z.string().min(1).max(200);
+/** One line: no escape of a file reaches a terminal. */
+const text = (most: number) =>
+  z
+    .string()
+    .max(most)
+    .regex(/^\P{C}*$/u, 'must be printable text');
+const name = text(200).min(1);
 const count = z.int().nonnegative();
 const positive = z.number().positive();
 const share = z.number().nonnegative();
@@ -31,6 +37,9 @@ const axes = z.object({
   batch: count.min(1),
 });
 
+/** The comparison whose cells took turns: times of other comparisons were measured at other moments. */
+const turns = z.object({ turns: name.optional() });
+
 const times = z
   .object({
     samples: count.min(1),
@@ -46,6 +55,7 @@ const times = z
 
 const cell = z.object({
   ...axes.shape,
+  ...turns.shape,
   /** Key/value heads of the variant, and the numbers that its layer learns. */
   keyValueHeads: count,
   parameters: count,
@@ -55,7 +65,7 @@ const cell = z.object({
   first: positive,
   /** Of the calls after it. */
   time: times,
-  /** The median of processor time of these calls, of all threads: what a busy machine changes least. */
+  /** The median of processor time of these calls, which a busy machine changes least; absent where several threads compute. */
   processorTime: z.number().nonnegative().optional(),
   /** Of all batch entries together. */
   tokensPerSecond: positive,
@@ -84,20 +94,21 @@ const cell = z.object({
 /** A cell that has no numbers: a wrong answer, which is not timed, or what cannot be. */
 const absentCell = z.object({
   ...axes.shape,
+  ...turns.shape,
   why: z.enum(['wrong', 'refused', 'too large']),
-  reason: z.string().max(2000),
+  reason: text(2000),
 });
 
 const backend = z.object({
   name,
   /** What really computes. */
-  device: z.string().max(500),
-  passedOver: z.array(z.object({ name, reason: z.string().max(2000) })),
+  device: text(500),
+  passedOver: z.array(z.object({ name, reason: text(2000) })),
   /** What this machine reached in the same run, with one thread of this backend where it has threads. */
-  peak: z.object({ gflops: positive, gigabytesPerSecond: positive, how: z.string().max(500) }).optional(),
+  peak: z.object({ gflops: positive, gigabytesPerSecond: positive, how: text(500) }).optional(),
 });
 
-const layer = z.object({ name, title: z.string().max(200), embedDim: count.min(1), numHeads: count.min(1) });
+const layer = z.object({ name, title: text(200), embedDim: count.min(1), numHeads: count.min(1) });
 
 /** Arithmetic alone: what keys and values of one sequence take in one layer, by length. */
 const memory = z.object({
@@ -125,7 +136,7 @@ const contrast = z.object({ from: side, to: side, speedUp: positive });
 
 /** What each choice brings a token, apart, in one layer at its longest context. */
 const brought = z.object({
-  layer: z.string().max(200),
+  layer: text(200),
   tokens: count,
   batch: count,
   cache: name,
@@ -164,7 +175,7 @@ const study = z.object({
       ),
       heads: z.array(
         z.object({
-          pattern: z.string().max(100),
+          pattern: text(100),
           patternShare: share,
           entropy: z.number(),
           distance: z.number(),
@@ -179,23 +190,23 @@ export const resultSchema = z.looseObject({
   format: z.literal(resultFormat),
   version: z.literal(resultVersion),
   /** Such as `bench --quick`. */
-  command: z.string().min(1).max(500),
+  command: text(500).min(1),
   /** False while `bench full` has cells to measure. */
   complete: z.boolean(),
   /** When it began, in ISO 8601, and seconds that it took, interruptions left out. */
   begun: z.iso.datetime(),
   seconds: z.number().nonnegative(),
   machine: z.object({
-    cpu: z.string().max(200),
+    cpu: text(200),
     cores: count.min(1),
     memoryBytes: count,
-    platform: z.string().max(200),
+    platform: text(200),
   }),
   versions: z.object({ tfjs: name, node: name, commit: name.optional() }),
   /** Of the whole run: processor time over time by the clock, and the mean of running processes at its end. */
   load: z.object({ processorShare: share, busy: z.boolean(), average: share }),
   /** How it was measured, in sentences. */
-  method: z.array(z.string().max(1000)),
+  method: z.array(text(1000)),
   backends: z.array(backend),
   layers: z.array(layer),
   memory: z.array(memory),

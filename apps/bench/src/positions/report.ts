@@ -1,7 +1,7 @@
 // Position methods beside none, as lines that a person reads.
 import { headDimOf, type PositionShape } from '../axes/positions';
-import { busyNote } from '../compare/report';
 import type { AbsentCell, MeasuredCell } from '../matrix/result';
+import { busyNote, timesAsLong } from '../matrix/speed-up';
 import { formatBytes } from '../print/byte-size';
 import { count, percent, threeDigits } from '../print/format-number';
 import { alignWithin } from '../print/table';
@@ -49,10 +49,6 @@ export function positionLines(
     ...absent.map(({ position, phase, reason }) => `no ${phase} with ${position}: ${reason}`),
     ...positions.flatMap(({ name, note }) => (note ? [`${name}: ${note}`] : [])),
   ];
-}
-
-function timesAsLong(first: MeasuredCell, cell: MeasuredCell): string {
-  return `${first.busy || cell.busy ? '≈' : ''}${(cell.time.median / first.time.median).toFixed(2)} ×`;
 }
 
 function verdict(positions: readonly PositionFacts[], naive: number): string {

@@ -1,6 +1,6 @@
 // Prefill on each backend, as lines that a person reads.
-import { busyNote } from '../compare/report';
 import type { MeasuredCell } from '../matrix/result';
+import { busyNote, isBusy, speedUp } from '../matrix/speed-up';
 import { count } from '../print/format-number';
 import { alignColumns } from '../print/table';
 
@@ -24,8 +24,8 @@ export function prefillLines(cells: readonly MeasuredCell[], width: number): str
         cells.find((cell) => cell.backend === name && cell.tokens === tokens),
       );
       const [first, last] = [times[0], times.at(-1)];
-      const mark = first?.busy || last?.busy ? '≈' : '';
-      const ratio = first && last ? `${mark}${(last.time.median / first.time.median).toFixed(1)} ×` : '–';
+      const mark = isBusy(cells) ? '≈' : '';
+      const ratio = first && last ? `${mark}${speedUp(last, first).toFixed(1)} ×` : '–';
       return [
         count(tokens),
         ...times.map((cell) => (cell ? showTime(cell) : '–')),

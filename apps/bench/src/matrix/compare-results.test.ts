@@ -1,0 +1,84 @@
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { changeLines, compareResults, differenceLines } from './compare-results';
+import { cellLike } from './fixtures/cell';
+import { readResult } from './read-result';
+import type { MeasuredCell } from './result';
+
+const sample = readResult(fileURLToPath(new URL('fixtures/sample.json', import.meta.url)));
+const of = (...cells: MeasuredCell[]) => ({ ...sample, cells });
+
+/** 100 runs whose quarters lie at ±1 %: the median is known to 0.2 %. */
+const steady = (ms: number, change: Partial<MeasuredCell> = {}): MeasuredCell => ({
+  ...cellLike(change),
+  time: { samples: 100, p10: 0.98 * ms, p25: 0.99 * ms, median: ms, p75: 1.01 * ms, p90: 1.02 * ms },
+});
+
+const slowdown = (before: MeasuredCell, after: MeasuredCell, bound = 0.1) => {
+  const { slower, unsure, faster } = compareResults(of(before), of(after), bound);
+  return [slower.length, unsure.length, faster.length];
+};
+
+describe('compareResults', () => {
+  it('finds nothing in a result and itself', () => {
+    const { slower, unsure, faster, larger, compared } = compareResults(sample, sample, 0);
+    expect([slower, unsure, faster, larger]).toEqual([[], [], [], []]);
+    expect(compared).toBe(sample.cells.length);
+  });
+
+  it('finds what became slower beyond the bound, and what became faster', () => {
+    expect(slowdown(steady(10), steady(11.5))).toEqual([1, 0, 0]);
+    expect(slowdown(steady(10), steady(10.5))).toEqual([0, 0, 0]);
+    expect(slowdown(steady(10), steady(10.5), 0.02)).toEqual([1, 0, 0]);
+    expect(slowdown(steady(10), steady(8))).toEqual([0, 0, 1]);
+  });
+
+  it('is unsure where runs differ among themselves as much', () => {
+    const time = { samples: 5, p10: 6, p25: 8, median: 11.5, p75: 15, p90: 20 };
+    expect(slowdown(steady(10), { ...cellLike(), time })).toEqual([0, 1, 0]);
+  });
+
+  it('compares cells of the same place and the same turns alone', () => {
+    const { compared, onlyBefore, onlyAfter } = compareResults(
+      of(steady(1), steady(1, { tokens: 64 }), steady(1, { turns: 'caches' })),
+      of(steady(2), steady(2, { tokens: 128 }), steady(1, { turns: 'kernels' })),
+      0.1,
+    );
+    expect([compared, onlyBefore.length, onlyAfter.length]).toEqual([1, 2, 2]);
+  });
+
+  it('finds more bytes', () => {
+    const { larger } = compareResults(of(cellLike()), of(cellLike({ peakBytes: 2 ** 21 })), 0.1);
+    expect(larger).toHaveLength(1);
+  });
+});
+
+it('tells what became slower, from what to what, and marks a busy machine', () => {
+  const comparison = compareResults(
+    of(steady(10), steady(5, { tokens: 64 })),
+    of(steady(20, { busy: true }), steady(4, { tokens: 64, peakBytes: 2 ** 21 }), steady(1, { tokens: 1 })),
+    0.1,
+  );
+  expect(changeLines(comparison, { bound: 0.1, width: 200 })).toEqual([
+    '2 cells compared: 1 slower by more than 10 %, 0 unsure, 1 faster',
+    '',
+    'slower by more than 10 %',
+    'cell                                                                 before ms (10th–90th)  after ms (10th–90th)     time',
+    'decode, llama-2-7b, multi-head, best, static cache, wasm, 1 × 1,024       10.0 (9.80–10.2)      20.0 (19.6–20.4)  ≈2.00 ×',
+    '',
+    'faster by more than 10 %',
+    expect.stringContaining('cell'),
+    expect.stringMatching(/^decode, llama-2-7b, multi-head, best, static cache, wasm, 1 × 64 .* 0.80 ×$/),
+    '',
+    'more bytes',
+    'decode, llama-2-7b, multi-head, best, static cache, wasm, 1 × 64: 1 MiB → 2 MiB at their peak',
+    '≈: measured on a busy machine',
+    'only in the second: 1, decode, llama-2-7b, multi-head, best, static cache, wasm, 1 × 1',
+  ]);
+});
+
+it('says what two results were measured with, where that differs', () => {
+  expect(differenceLines(sample, sample)).toEqual([]);
+  const other = { ...sample, versions: { ...sample.versions, commit: 'other' } };
+  expect(differenceLines(sample, other)).toEqual(['commit: abcdef0 → other']);
+});
