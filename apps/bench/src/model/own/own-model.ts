@@ -39,7 +39,7 @@ export function createOwnModel(): Decoder {
     {
       attention: ({ name, ...parts }) =>
         new GroupedQueryAttention(
-          { embedDim, numHeads, numKeyValueHeads: 2, headDim, useBias: false },
+          { embedDim, numHeads, numKeyValueHeads: 2, headDim, useBias: false, seed: 1851 },
           { ...parts, name, position },
         ),
     },
