@@ -117,6 +117,7 @@ export abstract class Layer<Config extends object = object> implements ModelPart
   /** All its variables and those of its parts, position methods too; twice is once. */
   dispose(): void {
     const { variables } = this;
+    this.weights.dispose(); // also what is stored in another form than variables
     for (const part of this.children) part.dispose();
     for (const { variable } of variables) if (!variable.isDisposed) variable.dispose();
   }
