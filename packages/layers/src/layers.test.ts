@@ -59,6 +59,14 @@ describe('saved and loaded, predictions are equal to the bit:', () => {
         }),
     ],
     [
+      'tables of distances',
+      () =>
+        new AttentionLayer({
+          attention: { kind: 'RelativePositionAttention', config: { numHeads: 2, maxRelativePosition: 3 } },
+          inputShape,
+        }),
+    ],
+    [
       'a block',
       () =>
         new BlockLayer({

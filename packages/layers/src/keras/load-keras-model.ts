@@ -16,7 +16,7 @@ export interface LoadKerasOptions {
 /**
  * A Keras 2 or 3 model with attention as a model of tfjs, which fits, saves and loads: `MultiHeadAttention` and
  * `GroupQueryAttention` become layers of this package, masks of padding become inputs of theirs, models within it are unfolded.
- * Outputs are Keras's, but for rows of padded queries.
+ * Outputs are Keras's, in rows of padding too.
  *
  * @param json what `model.to_json()` gives, or a `model.json` with `modelTopology` and `weightsManifest`; text or parsed
  * @param weights by name, or bytes that the manifest describes
