@@ -3,6 +3,8 @@
 import type { CacheShape, KeyValueCache, StoredKeyValue } from '@polyhead/core';
 import {
   GrowingCache,
+  PagedCache,
+  PagePool,
   QuantizedCache,
   type QuantizedCacheOptions,
   RingCache,
@@ -43,6 +45,13 @@ export const caches: readonly ComparedCache[] = [
     predictBytes: (shape, tokens) => RingCache.bytesFor(shape, ringOf(tokens)),
     writes: inPlaceOrCopied,
   },
+  {
+    name: 'paged',
+    isOptional: true,
+    create: paged,
+    predictBytes: (shape, tokens) => PagedCache.bytesFor(shape, { tokens }),
+    writes: inPlaceOrCopied,
+  },
   quantized('quantized-8', { keys: 'int8', values: 'int8' }),
   quantized('quantized-4', { keys: 'int4', values: 'int4' }),
   quantized('kivi-4', { keys: 'int4-channel', values: 'int4' }),
@@ -53,6 +62,21 @@ export const caches: readonly ComparedCache[] = [
     writes: inPlaceOrCopied,
   },
 ];
+
+/** In a pool of its own, which goes with it. */
+function paged(shape: CacheShape, capacity: number): KeyValueCache {
+  const pages = shape.batch * Math.ceil(capacity / pageSize);
+  const pool = new PagePool(shape, { pages, pageSize });
+  const cache = new PagedCache(pool, shape);
+  const dispose = cache.dispose.bind(cache);
+  cache.dispose = () => {
+    dispose();
+    pool.dispose();
+  };
+  return cache;
+}
+
+const pageSize = 64;
 
 function quantized(name: string, formats: QuantizedCacheOptions): ComparedCache {
   return {

@@ -104,7 +104,10 @@ describe('runCommandLine', () => {
       ['--variant', 'grouped-8,gqa'],
       'Allowed choices are multi-head, grouped-8, grouped-6, grouped-4, grouped-2, multi-query',
     ],
-    [['--cache', 'paged'], 'Allowed choices are growing, ring, quantized-8, quantized-4, kivi-4, static'],
+    [
+      ['--cache', 'paged'],
+      'Allowed choices are growing, ring, paged, quantized-8, quantized-4, kivi-4, static',
+    ],
     [['--shape', 'gpt-4'], 'Allowed choices are gpt-2, width-512, llama-2-7b'],
     [['--tokens', '0'], 'Allowed are whole numbers from 32 to 4,096'],
     [['--batch', '2'], 'Allowed choices are 1, 4'],

@@ -35,7 +35,7 @@ export async function compareVariants(
   return { cells, absent };
 }
 
-export function turnsOf(
+function turnsOf(
   { shape, variants, caches, batches, tokens, prefill, samples }: ComparisonCases,
   backend: BackendName,
   { kernels }: Registries = all,

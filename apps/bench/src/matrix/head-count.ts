@@ -25,7 +25,7 @@ export interface HeadCountOptions {
   readonly json?: string; // absolute path
 }
 
-export const headCounts: readonly number[] = [1, 2, 4, 8, 16, 32, 64];
+const headCounts: readonly number[] = [1, 2, 4, 8, 16, 32, 64];
 
 const layerOf = (numHeads: number) => `${numHeads} head${numHeads === 1 ? '' : 's'}`;
 

@@ -67,7 +67,7 @@ export interface Workbench {
 }
 
 /** What does not fit, or does not run here. */
-export class RefusedError extends Error {
+class RefusedError extends Error {
   override readonly name = 'RefusedError';
 }
 
