@@ -41,7 +41,7 @@ export async function enterProgram(
   const { peer } = program;
   const folder = mkdtempSync(join(tmpdir(), 'polyhead-gates-'));
   for (const [name, numbers] of Object.entries(inputs)) writeFileSync(join(folder, `${name}.f32`), numbers);
-  const child = new Child(program, { work, threads, folder });
+  const child = new Child(program, { work, threads, folder } satisfies JobOfChild);
   const leave = async () => {
     await child.end();
     rmSync(folder, { recursive: true, force: true });
@@ -73,13 +73,14 @@ export async function enterProgram(
   }
 }
 
-class Child {
+/** A process that is asked by lines of JSON. */
+export class Child {
   readonly #process: ChildProcessWithoutNullStreams;
   readonly #lines: AsyncIterator<string>;
   readonly #ended: Promise<unknown>;
   #failure: string | undefined;
 
-  constructor({ command, args, env }: Program, job: JobOfChild) {
+  constructor({ command, args, env }: Program, job: object) {
     this.#process = spawn(command, [...args, JSON.stringify(job)], { env: { ...process.env, ...env } });
     this.#process.on('error', (error: NodeJS.ErrnoException) => {
       this.#failure = error.code === 'ENOENT' ? `there is no ${command}` : error.message;

@@ -11,6 +11,7 @@ import type { Absence } from './contestant';
 import { cacheContests } from './contests/caches';
 import { composedContests } from './contests/composed';
 import { decodeContests } from './contests/decode';
+import { layerContests } from './contests/layer';
 import { optionContests } from './contests/options';
 import { prefillContests } from './contests/prefill';
 import { productContests } from './contests/products';
@@ -35,6 +36,7 @@ const contests: readonly Contest[] = [
   ...trainingContests,
   ...optionContests,
   ...productContests,
+  ...layerContests,
   ...composedContests,
 ];
 

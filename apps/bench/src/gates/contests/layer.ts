@@ -1,0 +1,119 @@
+// A layer with rotary positions and a cache, beside what it cannot do without: its products, and attention of ready heads.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import type { Turn } from '../../measure/timed';
+import { Child } from '../child-process';
+import type { Contest, Entered } from '../contest';
+import type { Contestant } from '../contestant';
+import type { Gate } from '../gate';
+import { type LayerWork, layerOps } from '../layer-work';
+import { polyhead } from '../peers/polyhead';
+import { tfjsWasm } from '../peers/tfjs-wasm';
+
+const require = createRequire(import.meta.url);
+const program = fileURLToPath(new URL('../layer-program.ts', import.meta.url));
+
+/** One file without names of closures, as a bundler makes it for users: a token is some hundred small functions. */
+async function bundleInto(folder: string): Promise<string> {
+  const outfile = join(folder, 'layer.mjs');
+  await build({
+    entryPoints: [program],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    mainFields: ['module', 'main'],
+    conditions: ['@polyhead/source'],
+    logLevel: 'error',
+    banner: {
+      js: [
+        "import { createRequire as requireOf } from 'node:module';",
+        "import { dirname as folderOf } from 'node:path';",
+        "import { fileURLToPath as pathOf } from 'node:url';",
+        'const require = requireOf(import.meta.url), __filename = pathOf(import.meta.url), __dirname = folderOf(__filename);',
+      ].join('\n'),
+    },
+  });
+  return outfile;
+}
+
+async function enterLayer(work: LayerWork, ops: readonly Op[]): Promise<Entered> {
+  const folder = mkdtempSync(join(tmpdir(), 'polyhead-layer-'));
+  const file = await bundleInto(folder);
+  const wasmPath = `${dirname(require.resolve('@tensorflow/tfjs-backend-wasm/package.json'))}/wasm-out/`;
+  const child = new Child(
+    { peer: polyhead, command: process.execPath, args: [...process.execArgv.filter(isFlagOfV8), file] },
+    { work, wasmPath },
+  );
+  const { version } = (await child.answer()) as { version: string };
+  const isLayer = (op: Op) => op === layerOps.layer || op === layerOps.dense;
+  const entries = ops.map((op): Contestant => {
+    return {
+      ...(op === layerOps.products ? { peer: tfjsWasm, version } : { peer: polyhead }),
+      op,
+      turn: async () => (await child.ask({ turn: op })) as Turn,
+      ...(isLayer(op) && {
+        error: async () => ((await child.ask({ error: op })) as { error: number }).error,
+      }),
+      dispose: () => {},
+    };
+  });
+  const dispose = () => {
+    void child.end();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return { entries, dispose };
+}
+
+const isFlagOfV8 = (flag: string) => flag.startsWith('--experimental-wasm');
+
+type Op = (typeof layerOps)[keyof typeof layerOps];
+
+interface TokenSizes extends Pick<LayerWork, 'width' | 'heads' | 'keyValueHeads' | 'keys'> {
+  readonly bound: number;
+  readonly aim: number;
+}
+
+function token({ bound, aim, ...sizes }: TokenSizes): Contest {
+  const { width, heads, keyValueHeads, keys } = sizes;
+  const over: Gate = { ours: layerOps.layer, peer: tfjsWasm, measure: 'time' };
+  return {
+    work: `one token of a layer, ${width} wide, ${heads}/${keyValueHeads} heads, ${keys} keys (16 of them)`,
+    runs: 300,
+    gates: [
+      { ...over, bound, aim },
+      { ...over, ours: layerOps.dense },
+    ],
+    enter: () =>
+      enterLayer({ ...sizes, tokens: 1, calls: 16 }, [layerOps.layer, layerOps.dense, layerOps.products]),
+  };
+}
+
+function prompt(
+  tokens: number,
+  [bound, aim, runs, calls]: readonly [number, number, number, number],
+): Contest {
+  const work = { width: 512, heads: 8, keyValueHeads: 8, tokens, keys: 0, calls };
+  return {
+    work: `prompt of ${tokens} tokens of a layer, 512 wide, 8 heads, rotary and cache`,
+    runs,
+    gates: [{ ours: layerOps.layer, peer: polyhead, ops: [layerOps.parts], measure: 'time', bound, aim }],
+    enter: () => enterLayer(work, [layerOps.layer, layerOps.parts]),
+  };
+}
+
+const smol = { width: 576, heads: 9, keyValueHeads: 3 };
+const small = { width: 128, heads: 8, keyValueHeads: 2 };
+
+export const layerContests: readonly Contest[] = [
+  token({ ...smol, keys: 64, bound: 1.6, aim: 1 }),
+  token({ ...smol, keys: 512, bound: 2.2, aim: 1.45 }),
+  token({ ...small, keys: 64, bound: 2.8, aim: 0.9 }),
+  token({ ...small, keys: 512, bound: 3.5, aim: 1.4 }),
+  prompt(2048, [1.05, 1.03, 9, 1]),
+  prompt(64, [1.12, 1.05, 60, 8]),
+];

@@ -1,0 +1,22 @@
+// What a layer is timed at: a token, or a prompt, with rotary positions and a cache.
+
+export interface LayerWork {
+  /** E */
+  readonly width: number;
+  readonly heads: number;
+  readonly keyValueHeads: number;
+  /** Tokens of a call. */
+  readonly tokens: number;
+  /** Tokens in the cache before it; of tokens one by one those in the middle of a turn. */
+  readonly keys: number;
+  /** Calls of a turn. */
+  readonly calls: number;
+}
+
+/** Who computes it. */
+export const layerOps = {
+  layer: 'layer',
+  dense: 'layer, dense',
+  products: 'its four products alone',
+  parts: 'its products, and attend on ready heads',
+} as const;
