@@ -8,9 +8,8 @@ import { writeTo } from '../command-line/user-path';
 import { allowRelaxedSimd } from '../gates/relaxed-simd';
 import { readEnvironment } from '../measure/environment';
 import { environmentLines } from '../print/environment-lines';
-import { loadPublishedModel } from '../published/model';
-import { readModelFiles } from '../published/model-files';
-import { measureSections } from '../report/measure-sections';
+import { broughtOf } from '../report/brought-of';
+import { studyPublishedModels } from '../report/published-studies';
 import { reportPage } from '../report/report-page';
 import { cellLines } from './cell-table';
 import { type Comparison, fullPlan, weightOf } from './full-plan';
@@ -39,7 +38,7 @@ interface Parts {
   readonly see: (outlet: Outlet) => Promise<object>;
 }
 
-const usual: Parts = { plan: fullPlan, registries: all, peakOf: measurePeak, see: seeHeads };
+const usual: Parts = { plan: fullPlan, registries: all, peakOf: measurePeak, see: studyPublishedModels };
 
 /** @throws WrongResultError, at its end, where a cell has wrong numbers: it was not timed */
 export async function runFull(
@@ -97,7 +96,9 @@ export async function runFull(
       return { cells: named(found.cells), absent: named(found.absent) };
     }
   }
-  const result = { ...resultOf(true), ...(await see(outlet)) };
+  const measured = resultOf(true);
+  const brought = broughtOf(measured);
+  const result = { ...measured, ...(brought && { brought }), ...(await see(outlet)) };
   progress.clear();
   keep(json, result);
   const page = `${json.replace(/\.json$/, '')}.html`;
@@ -106,15 +107,6 @@ export async function runFull(
   const wrong = result.absent.filter(({ why }) => why === 'wrong');
   if (wrong.length > 0) throw new WrongResultError(wrong.map((cell) => cell.reason).join('\n'));
   return result;
-}
-
-async function seeHeads(outlet: Outlet): Promise<object> {
-  const model = await loadPublishedModel(readModelFiles());
-  try {
-    return await measureSections(model, { quick: false, ...outlet });
-  } finally {
-    model.dispose();
-  }
 }
 
 /** The chosen one first, and then those that are compared with it. */

@@ -33,7 +33,7 @@ export function baseOf(cells: readonly MeasuredCell[]): Base {
 }
 
 /** The comparison whose cells took turns, where a run has several: times of others were measured at other moments. */
-export const turnsOf = (cell: MeasuredCell) => (cell as { readonly turns?: string }).turns;
+export const turnsOf = ({ turns }: MeasuredCell) => turns;
 
 /** Cells of one layer and phase, for one sequence. */
 export const cellsOf = ({ cells }: MatrixResult, layer: string, phase: Phase) =>

@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import { broughtOf } from './brought-of';
+import { exampleResult } from './fixtures/example-result';
+
+const result = exampleResult();
+const cellOf = (wanted: Partial<(typeof result.cells)[number]>) =>
+  result.cells.find((cell) =>
+    Object.entries(wanted).every(([name, value]) => cell[name as keyof typeof cell] === value),
+  )!;
+
+it('compares cells that differ in one choice, with the longest context that has both', () => {
+  const brought = broughtOf(result)!;
+  const shared = { phase: 'decode', layer: 'gpt-2', cache: 'static' } as const;
+  const kernels = ['composed', 'best'].map((kernel) =>
+    cellOf({ ...shared, kernel, variant: 'multi-head', tokens: 1024 }),
+  );
+  expect(brought.kernel!.speedUp).toBe(kernels[0]!.time.median / kernels[1]!.time.median);
+  const [full, fewer] = ['multi-head', 'grouped-6'].map((variant) =>
+    cellOf({ ...shared, variant, kernel: 'best', tokens: 2048 }),
+  );
+  expect(brought.heads).toMatchObject({
+    from: { keyValueHeads: 12, milliseconds: full!.time.median },
+    to: { keyValueHeads: 6, milliseconds: fewer!.time.median },
+  });
+  expect(brought.outweighs).toEqual([
+    { keyValueHeads: 12, tokens: 1537 },
+    { keyValueHeads: 6, tokens: 2305 },
+  ]);
+  expect(brought.tokens).toBe(2048);
+});
+
+it('compares nothing that took its turns elsewhere', () => {
+  const cells = result.cells.map((cell, n) => ({ ...cell, turns: `comparison ${n}` }));
+  expect(broughtOf({ ...result, cells })).toBeUndefined();
+});
