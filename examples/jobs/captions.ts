@@ -7,6 +7,7 @@ import { axialRotary, gridPositions, sinusoidal } from '@polyhead/relative-posit
 import { Decoder, Dense, TransformerBlock } from '@polyhead/transformer';
 import { crossEntropy } from '@polyhead/transformer/training';
 import * as tf from '@tensorflow/tfjs';
+import type { Results } from './results';
 import { answer, idsOf, mapsOf, type Random, randomFrom, shareRight, type Tell, train } from './train';
 
 const colors = { red: [1, 0, 0], green: [0, 1, 0], blue: [0, 0, 1], yellow: [1, 1, 0] } as const;
@@ -136,8 +137,8 @@ export function captions({
   };
 }
 
-/** Learns, and says how well. */
-export function show(tell: Tell): void {
+/** Learns, says how well, and gives what is kept. */
+export function show(tell: Tell): Partial<Results> {
   const { right, places, caption, heads } = captions({ tell });
   tell(
     `${(100 * right).toFixed(1)} % of 200 pictures that were held out get the right caption: “${caption.join(' ')}”`,
@@ -151,4 +152,5 @@ export function show(tell: Tell): void {
     width: 110,
   }).lines)
     tell(line);
+  return { captions: { right } };
 }

@@ -8,6 +8,7 @@ import { sinusoidal } from '@polyhead/relative-position';
 import { Decoder } from '@polyhead/transformer';
 import { crossEntropy, ignored } from '@polyhead/transformer/training';
 import * as tf from '@tensorflow/tfjs';
+import type { Results } from './results';
 import { idsOf, mapsOf, type Random, randomFrom, type Tell, train } from './train';
 
 const width = 5;
@@ -146,12 +147,13 @@ function nameOf(token: number): string {
   return token < moved(0) ? `${token - left(0)} left` : moves[token - moved(0)]!.name;
 }
 
-/** Learns, and says how well. */
-export function show(tell: Tell): void {
+/** Learns, says how well, and gives what is kept. */
+export function show(tell: Tell): Partial<Results> {
   const { right, byLuck, journeys, shown, heads } = decisions({ tell });
   tell(
     `${(100 * right).toFixed(1)} % of all ${journeys} journeys of 2 to 6 steps are made in the fewest steps there are, by luck ${(100 * byLuck).toFixed(1)} %`,
   );
   tell('What each head of the last block reads, a row for each token:');
   for (const line of textHeadMaps(heads, { queries: shown, width: 110 }).lines) tell(line);
+  return { decisions: { right, byLuck, journeys } };
 }

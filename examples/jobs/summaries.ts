@@ -2,6 +2,7 @@
 // shorter. A report has five sentences of three words; those of buying and selling matter, and become a name, a sign and a thing.
 import { textHeadMaps } from '@polyhead/inspect';
 import { createEncoderDecoder, crossMaps, examine, learnPairs } from './encoder-decoder';
+import type { Results } from './results';
 import { type Random, randomFrom, type Tell } from './train';
 
 const names = 'Ann Ben Cleo Dan Eve Finn Gus Hal Ida Jon Kim Lou'.split(' ');
@@ -50,8 +51,8 @@ export function summaries({
   return { right, text, summary: said[first]!.slice(0, summary.length).map((id) => words[id]!), heads };
 }
 
-/** Learns, and says how well. */
-export function show(tell: Tell): void {
+/** Learns, says how well, and gives what is kept. */
+export function show(tell: Tell): Partial<Results> {
   const { right, text, summary, heads } = summaries({ tell });
   tell(`${(100 * right).toFixed(1)} % of 200 reports that were held out are summarised right:`);
   const sentence = (n: number) => text.slice(3 * n, 3 * n + 3).join(' ');
@@ -60,4 +61,5 @@ export function show(tell: Tell): void {
   );
   tell('What each head of the cross-attention reads, a row for each word that is written:');
   for (const line of textHeadMaps(heads, { queries: summary, keys: text, width: 110 }).lines) tell(line);
+  return { summaries: { right } };
 }

@@ -1,7 +1,10 @@
 // Translation: dates, from how people write them to how computers do, letter by letter. An encoder–decoder learns it from
 // examples alone; its cross-attention shows which letters it reads for each that it writes.
-import { textHeadMaps } from '@polyhead/inspect';
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { svgHeadMaps, textHeadMaps } from '@polyhead/inspect';
 import { createEncoderDecoder, crossMaps, examine, learnPairs } from './encoder-decoder';
+import type { Results } from './results';
 import { type Random, randomFrom, type Tell } from './train';
 
 const months = 'January February March April May June July August September October November December'.split(
@@ -41,11 +44,16 @@ export function translation({
   return { right, spoken, said: decode(said[0]!), heads };
 }
 
-/** Learns, and says how well. */
-export function show(tell: Tell): void {
+const picture = fileURLToPath(new URL('../../docs/guide/images/small-jobs.svg', import.meta.url));
+
+/** Learns, says how well, draws what the heads read, and gives what is kept. */
+export function show(tell: Tell): Partial<Results> {
   const { right, spoken, said, heads } = translation({ tell });
   tell(`${(100 * right).toFixed(1)} % of 200 dates that were held out are right: “${spoken}” is ${said}`);
   tell('What each head of the cross-attention reads, a row for each letter that is written:');
   const keys = [...spoken].map((letter) => (letter === ' ' ? '_' : letter));
   for (const line of textHeadMaps(heads, { queries: [...said], keys, width: 110 }).lines) tell(line);
+  const title = `From “${spoken}” to ${said}`;
+  writeFileSync(picture, svgHeadMaps(heads, { queries: [...said], keys, title, columns: 2, values: false }));
+  return { translation: { right } };
 }

@@ -4,6 +4,7 @@ import { cost } from './cost';
 import { fewerHeads } from './fewer-heads';
 import { headMaps } from './head-maps';
 import { inCode } from './in-code';
+import { jobs } from './jobs';
 import { oneLayer } from './one-layer';
 import { positions } from './positions';
 import { scaling } from './scaling';
@@ -24,5 +25,6 @@ export const themes: readonly Theme[] = [
   { title: 'The scale', file: 'scaling.ts', claims: scaling },
   { title: 'What code does', file: 'in-code.ts', claims: inCode },
   { title: 'Positions and depth', file: 'positions.ts', claims: positions },
+  { title: 'Small jobs', file: 'jobs.ts', claims: jobs },
   { title: 'What it costs', file: 'cost.ts', claims: cost },
 ];
