@@ -52,7 +52,7 @@ describe('small jobs', { timeout: 300_000 }, () => {
   });
 
   it('decisions: asked for few steps it walks straight, though it has seen random walks only', () => {
-    const { share, ...choice } = least(300, 0.2);
+    const { share, ...choice } = least(250, 0.2);
     const { right, byLuck } = decisions(choice);
     expect(right).toBeGreaterThanOrEqual(share);
     expect(byLuck).toBeLessThan(0.1);

@@ -121,7 +121,7 @@ const lossOf = ({ logitsOf }: Learner, texts: Texts) =>
 
 /** The share of right answers for texts that were not learned from, and the time that one takes. */
 function ask({ name, logitsOf }: Learner, length: number): Row {
-  const held = draw(randomFrom(2), 64, length);
+  const held = draw(randomFrom(2), Math.min(64, 16_384 / length), length);
   tf.tidy(() => logitsOf(held.slice(0, 1)).dataSync()); // prepares
   const start = performance.now();
   const said = tf.tidy(() => tf.argMax(logitsOf(held), 2).dataSync());

@@ -15,7 +15,7 @@ export function claimsCommand(outlet: Outlet): Command {
       ...(earlier ?? []),
       number(text),
     ])
-    .option('--write', 'also write them into docs/guide/usual-texts.md')
+    .option('--write', 'also write them into docs/guide/usual-texts.md, where others stay')
     .action(
       async (numbers: readonly number[] | undefined, { write = false }: { readonly write?: boolean }) => {
         await runClaims({ numbers: numbers ?? [], write }, outlet);
@@ -29,7 +29,7 @@ interface Choice {
 }
 
 async function runClaims({ numbers, write }: Choice, { print, progress }: Outlet): Promise<void> {
-  const [{ themes }, { runClaim, timeClaim }, { pagePath, withClaims }, { chooseBackend }] =
+  const [{ themes }, { runClaim, timeClaim }, { pagePath, readClaim, withClaims }, { chooseBackend }] =
     await Promise.all([
       import('./all-claims'),
       import('./claim'),
@@ -40,7 +40,6 @@ async function runClaims({ numbers, write }: Choice, { print, progress }: Outlet
   const unknown = numbers.find((one) => !all.some(({ number }) => number === one));
   if (unknown !== undefined)
     throw new UsageError(`there is no claim ${unknown}: they go from 1 to ${all.length}`);
-  if (write && numbers.length > 0) throw new UsageError('--write writes all claims: name none');
   const { name } = await chooseBackend();
   progress.stage(`running claims on ${name}`);
   const ran = new Map<number, Ran>();
@@ -53,5 +52,10 @@ async function runClaims({ numbers, write }: Choice, { print, progress }: Outlet
   }
   if (!write) return;
   const path = fileURLToPath(new URL(`../../../../${pagePath}`, import.meta.url));
-  writeFileSync(path, withClaims(readFileSync(path, 'utf8'), themes, ran));
+  const page = readFileSync(path, 'utf8');
+  for (const { number } of all) {
+    const kept = readClaim(page, number); // what was not chosen stays as it is
+    if (kept && !ran.has(number)) ran.set(number, kept);
+  }
+  writeFileSync(path, withClaims(page, themes, ran));
 }
