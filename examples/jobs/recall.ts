@@ -134,7 +134,7 @@ function ask({ name, logitsOf }: Learner, length: number): Row {
   };
 }
 
-/** A step of the recurrent net takes several times as long. */
+/** The recurrent net goes token by token: its steps take longer, and it gets fewer. */
 const defaults = { steps: 400, lstmSteps: 100 };
 
 /** @returns a row for each learner and length, and what the heads of full attention read for a question */
