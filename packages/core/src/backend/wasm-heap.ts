@@ -67,7 +67,9 @@ export function freeOnHeap(address: number): void {
 
 /** A memory as numbers of four bytes. */
 export interface MemoryWords {
+  /** All of it, as whole numbers. */
   readonly ints: Int32Array;
+  /** The same bytes, as float32. */
   readonly floats: Float32Array;
 }
 
