@@ -76,9 +76,9 @@ function unpackByChannel(at: usize, count: i32, scale: usize, zero: usize, to: u
 @inline
 function sixteen(at: usize): v128 {
   const pairs = v128.load64_zero(at);
-  const mask = i8x16.splat(15);
-  const even = v128.and(pairs, mask);
-  const odd = v128.and(i16x8.shr_u(pairs, 4), mask);
+  const lowBits = i8x16.splat(15);
+  const even = v128.and(pairs, lowBits);
+  const odd = v128.and(i16x8.shr_u(pairs, 4), lowBits);
   return v128.shuffle<i8>(even, odd, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
 }
 
