@@ -178,24 +178,30 @@ function refList(value: unknown): Ref[] {
 }
 
 /** The graph with the layers of models within it in their places. */
-function flat(graph: Graph): Graph {
-  const inner = graph.layers.filter(({ className }) => models.includes(className));
-  if (inner.length === 0) return graph;
-  const taken = new Set(graph.layers.filter((layer) => !inner.includes(layer)).map(({ name }) => name));
+function flat(given: Graph): Graph {
+  const inner = given.layers.filter(({ className }) => models.includes(className));
+  if (inner.length === 0) return given;
+  const { version } = given;
+  const inCalls = refsIn(given.layers.map(({ calls }) => calls));
+  const graph: Graph = {
+    ...given,
+    layers: given.layers.map((layer) => ({
+      ...layer,
+      calls: counted(layer.calls, inCalls, { inner, version }),
+    })),
+    outputs: counted(given.outputs, given.outputs, { inner, version }),
+  };
+  const isModel = ({ className }: GraphLayer) => models.includes(className);
+  const taken = new Set(graph.layers.filter((layer) => !isModel(layer)).map(({ name }) => name));
   const moved = new Map<string, Ref>();
   const layers = graph.layers.flatMap((layer) =>
-    inner.includes(layer) ? inlined(layer, { graph, taken, moved }) : [layer],
+    isModel(layer) ? inlined(layer, { graph, taken, moved }) : [layer],
   );
-  const resolve = (value: unknown): unknown => {
-    if (value instanceof Ref) return moved.has(value.key) ? resolve(moved.get(value.key)) : value;
-    if (Array.isArray(value)) return value.map(resolve);
-    if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, entry]) => [name, resolve(entry)]));
-  };
+  const resolve = (ref: Ref): Ref => (moved.has(ref.key) ? resolve(moved.get(ref.key)!) : ref);
   return {
     ...graph,
-    layers: layers.map((layer) => ({ ...layer, calls: layer.calls.map((call) => resolve(call) as Call) })),
-    outputs: graph.outputs.map((ref) => resolve(ref) as Ref),
+    layers: layers.map((layer) => ({ ...layer, calls: mapRefs(layer.calls, resolve) as Call[] })),
+    outputs: graph.outputs.map(resolve),
   };
 }
 
@@ -218,21 +224,15 @@ function inlined(model: GraphLayer, { graph, taken, moved }: Around): GraphLayer
   );
   for (const given of names.values()) taken.add(given);
   const counts = new Map(kept.map((layer) => [layer.name, layer.calls.length]));
-  const outer = (value: unknown, n: number): unknown => {
-    if (value instanceof Ref) {
-      const input = inputs.get(value.layer);
-      if (input !== undefined) return refsIn([calls[n]!.args, calls[n]!.kwargs])[input];
-      const { layer, node, output } = value;
+  const outer = (value: unknown, n: number) =>
+    mapRefs(value, ({ layer, node, output }) => {
+      const input = inputs.get(layer);
+      if (input !== undefined) return refsIn(calls[n]!.args)[input] ?? refsIn(calls[n]!.kwargs)[input];
       return new Ref(names.get(layer)!, node + n * counts.get(layer)!, output);
-    }
-    if (Array.isArray(value)) return value.map((entry) => outer(entry, n));
-    if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, outer(entry, n)]));
-  };
-  const first = firstNode(model, graph);
+    });
   calls.forEach((_, n) => {
     inner.outputs.forEach((ref, output) => {
-      moved.set(new Ref(name, first + n, output).key, outer(ref, n) as Ref);
+      moved.set(new Ref(name, n, output).key, outer(ref, n) as Ref);
     });
   });
   return kept.map((layer) => ({
@@ -244,12 +244,31 @@ function inlined(model: GraphLayer, { graph, taken, moved }: Around): GraphLayer
 }
 
 /**
- * The number of a model's first call. In Keras 2 a model has a call 0 of its own, from its inputs to its outputs; in some versions
- * of Keras 3 a functional one has, too.
+ * The number of a model's first call among refs. Keras 2 gives a model a call 0 of its own, from its inputs to its outputs; Keras 3
+ * does so for functional ones where the outputs of the model around them are listed.
  */
-function firstNode({ name, calls }: GraphLayer, { layers, outputs, version }: Graph): number {
-  const all = [...outputs, ...layers.flatMap((layer) => refsIn(layer.calls))];
-  const used = all.filter(({ layer }) => layer === name).map(({ node }) => node);
+function firstNode({ name, className, calls }: GraphLayer, refs: readonly Ref[], version: number): number {
+  const used = refs.filter(({ layer }) => layer === name).map(({ node }) => node);
   if (calls.length === 1 && used.length > 0) return used[0]!;
-  return version < 3 || used.includes(calls.length) ? 1 : 0;
+  if (version < 3 || used.includes(calls.length)) return 1;
+  return used.includes(0) || className === 'Sequential' ? 0 : 1;
+}
+
+/** The value with the calls of models counted from 0. */
+function counted<T>(value: T, refs: readonly Ref[], { inner, version }: Inner): T {
+  const first = new Map(inner.map((model) => [model.name, firstNode(model, refs, version)]));
+  return mapRefs(value, (ref) => new Ref(ref.layer, ref.node - (first.get(ref.layer) ?? 0), ref.output)) as T;
+}
+
+interface Inner {
+  readonly inner: readonly GraphLayer[];
+  readonly version: number;
+}
+
+/** The value with other refs in it. */
+function mapRefs(value: unknown, change: (ref: Ref) => unknown): unknown {
+  if (value instanceof Ref) return change(value);
+  if (Array.isArray(value)) return value.map((entry) => mapRefs(entry, change));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, entry]) => [name, mapRefs(entry, change)]));
 }

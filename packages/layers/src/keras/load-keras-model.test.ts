@@ -165,6 +165,7 @@ describe('what is refused, by name:', () => {
       { ...shape, topology: { class_name: 'Transformer', config: {} } },
       /functional or sequential[\s\S]*Transformer/,
     ],
+    ['a GRU that tfjs has not', changed('keras3-lstm', set('l', 'reset_after', true)), /reset_after/],
     ['missing weights', { ...shape, weights: shape.weights.slice(1) }, /missing[\s\S]*m\/query\/kernel/],
     [
       'unknown weights',

@@ -93,6 +93,9 @@ export class GraphMasks {
     if (!layer || !call) return undefined;
     const { className, config } = layer;
     const inputs = refsIn([call.args, call.kwargs]);
+    // A mask that the layer was handed is that of its output.
+    const { mask: handed } = call.kwargs;
+    if (handed instanceof Ref && (passing.has(className) || recurrent.has(className))) return handed;
     if (className === 'Embedding')
       return config.mask_zero ? this.make('tokens', inputs.slice(0, 1), 0) : undefined;
     if (className === 'Masking')
@@ -114,10 +117,10 @@ export class GraphMasks {
   }
 
   private concatenated(layer: GraphLayer, inputs: readonly Ref[]): Ref | undefined {
-    const given = inputs.map((input) => this.of(input, layer)).filter((mask) => mask !== undefined);
     const { name, config } = layer;
     const { axis = -1 } = config;
-    if (given.length === 0 || axis === -1 || axis === 2) return this.joined('and', given);
+    const mask = this.merged(layer, inputs);
+    if (!mask || axis === -1 || axis === 2) return mask;
     const rule = 'a mask cannot be followed through a Concatenate over tokens';
     throw new ConfigError('loadKerasModel', rule, { layer: name, axis });
   }

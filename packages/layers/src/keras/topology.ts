@@ -3,6 +3,7 @@ import { ConfigError, UnsupportedError } from '@polyhead/core';
 import { serialization } from '@tensorflow/tfjs-core';
 import { translated, variantOf } from './attention';
 import { type Call, type Graph, type GraphLayer, type Json, Ref, refsIn } from './graph';
+import type { MaskRule } from './mask-layers';
 import { GraphMasks, isOperation } from './masks';
 
 const where = 'loadKerasModel';
@@ -25,7 +26,7 @@ export function withAttention(graph: Graph): Graph {
   const masks = new GraphMasks(graph);
   const layers = graph.layers.map((layer) => {
     if (variantOf[layer.className]) return translated(layer, masks);
-    if (layer.className === 'NotEqual' && isOperation(layer)) return comparison(layer);
+    if (isOperation(layer) && layer.className in rules) return maskOperation(layer);
     return layer.className === 'GlobalAveragePooling1D' ? averaged(layer, masks) : layer;
   });
   // tfjs hands masks on to layers that cannot take them: only recurrent layers need its own.
@@ -81,19 +82,19 @@ function isMask({ className }: GraphLayer): boolean {
   return className === 'PolyheadMask';
 }
 
+/** What operations on masks are called here. */
+const rules: Readonly<Record<string, MaskRule>> = { NotEqual: 'tokens', LogicalOr: 'or', LogicalAnd: 'and' };
+
 /** Keras 3 writes masks that layers were handed as operations. */
-function comparison(layer: GraphLayer): GraphLayer {
-  const found = layer.calls.map(({ args: [x, value] }) => [x, value] as const);
-  const [first] = found;
-  if (found.length !== 1 || !(first?.[0] instanceof Ref) || typeof first[1] !== 'number') return layer;
-  const config = { name: layer.name, rule: 'tokens', value: first[1] };
-  return {
-    ...layer,
-    className: 'PolyheadMask',
-    module: '',
-    config,
-    calls: [{ args: [first[0]], kwargs: {} }],
-  };
+function maskOperation(layer: GraphLayer): GraphLayer {
+  const rule = rules[layer.className]!;
+  const [call] = layer.calls;
+  const refs = refsIn(call?.args);
+  const value = call?.args[1];
+  const fits = rule === 'tokens' ? refs.length === 1 && typeof value === 'number' : refs.length === 2;
+  if (layer.calls.length !== 1 || !fits) return layer;
+  const config = { name: layer.name, rule, ...(rule === 'tokens' && { value }) };
+  return { ...layer, className: 'PolyheadMask', module: '', config, calls: [{ args: [refs], kwargs: {} }] };
 }
 
 /** What `tf.loadLayersModel` reads. */
@@ -138,7 +139,7 @@ function checkOrder(layers: readonly GraphLayer[], ends: readonly Ref[]): void {
 function averaged(layer: GraphLayer, masks: GraphMasks): GraphLayer {
   const found = layer.calls.map(({ args, kwargs: { mask } }) => {
     const [ref] = refsIn(args);
-    return (ref && masks.of(ref, layer)) ?? (mask instanceof Ref ? mask : undefined);
+    return mask instanceof Ref ? mask : ref && masks.of(ref, layer);
   });
   if (layer.config.keepdims) throw unsupported(layer, 'keepdims is true: tfjs averages without it');
   if (found.every((mask) => mask === undefined)) return layer;
@@ -204,6 +205,7 @@ function inputsOf(layer: GraphLayer, { args, kwargs }: Call): Ref[] {
 /** A config in the words of Keras 2, which are tfjs's. */
 function configOf(layer: GraphLayer, config: Json): Json {
   if (config.rms_scaling === true) throw unsupported(layer, 'rms_scaling is true');
+  if (config.reset_after === true) throw unsupported(layer, 'reset_after is true: tfjs has no such GRU');
   return Object.fromEntries(
     Object.entries(config).flatMap(([name, value]): [string, unknown][] => {
       if (name === 'key' && layer.className === 'PolyheadMask') return [];
