@@ -1,5 +1,11 @@
 // Products of rows with weights: alone, in a layer, and in a step of training.
-import { causal, type ProductKernel, setDefaultProducts, tfjsProducts } from '@polyhead/core';
+import {
+  causal,
+  type ProductKernel,
+  QuantizedWeights,
+  setDefaultProducts,
+  tfjsProducts,
+} from '@polyhead/core';
 import { project } from '@polyhead/core/layer';
 import { denseProducts } from '@polyhead/dense';
 import { flashWasm } from '@polyhead/flash/wasm';
@@ -18,6 +24,8 @@ import { tensorContestant } from '../tensor-contestant';
 import { limitOfWasm, peaksOf } from '../wasm-limits';
 
 const dense = 'dense';
+const int8 = 'dense, int8';
+const q4 = 'dense, Q4_1';
 const plain = 'dense, plain SIMD';
 const byTfjs = 'products of tfjs';
 
@@ -124,6 +132,38 @@ const shareOf = (ours: string, op: string, bound?: number, aim?: number): Gate =
 const fused = 'relaxed multiply-add';
 const apart = 'multiply, then add';
 
+/** One row with weights at rest in fewer bits. */
+async function enterBlocks(): Promise<Entered> {
+  const [size, times] = [4096, 4];
+  const x = normal([1, 1, size], 1);
+  const floats = normal([size, size], 3) as tf.Tensor2D;
+  const quarter = Uint8Array.from({ length: (size * size * 20) / 32 }, (_, n) => (n * 37) & 0x2f);
+  const stored = {
+    [int8]: QuantizedWeights.fromFloats(floats),
+    [q4]: QuantizedWeights.fromBlocks('Q4_1', [size, size], quarter),
+  };
+  const kernel = denseProducts();
+  const entries = Object.entries(stored).map(([op, weights]) => {
+    const expected = tf.tidy(() =>
+      project(x, weights, undefined, { products: tfjsProducts() }).dataSync<'float32'>(),
+    );
+    // Rows are rounded to 16 bits: what is off by less than 2^-12 of the largest number counts as right.
+    const check = (numbers: readonly Float32Array[]) =>
+      againstNumbers([expected])(numbers) < 2 ** -12 ? 0 : 1;
+    const run = () => project(x, weights, undefined, { products: kernel });
+    return repeated(tensorContestant({ peer: polyhead, op, run, check }), run, times);
+  });
+  const run = () => tf.matMul(x, floats as tf.Tensor);
+  const matMul = tensorContestant({ peer: tfjsWasm, version: tf.version_core, op: 'matMul', run });
+  return {
+    entries: [...entries, repeated(matMul, run, times)],
+    dispose() {
+      for (const weights of Object.values(stored)) weights.dispose();
+      tf.dispose([x, floats]);
+    },
+  };
+}
+
 /** A whole layer of attention, 8 heads of 64, on a prompt. */
 async function enterLayer(): Promise<Entered> {
   const x = normal([1, 2048, 512], 1);
@@ -187,6 +227,12 @@ export const productContests: readonly Contest[] = [
     times: 4,
     gates: [overMatMul(dense, 1.1, 1.5), overMatMul(plain)],
   }),
+  {
+    work: 'products, one row by [4096, 4096] in 8 and 4 bits',
+    runs: 9,
+    gates: [overMatMul(int8, 2, 3.5), overMatMul(q4, 2, 3.5)],
+    enter: enterBlocks,
+  },
   productContest({
     work: 'products, both gradients of [2048, 512] by [512, 512]',
     sizes: [2048, 512, 512],
