@@ -63,7 +63,7 @@ export function requiredPlaces(words: readonly Word[], wanted: string): number[]
   );
 }
 
-export function shorten(text: string, width: number): string {
+function shorten(text: string, width: number): string {
   const letters = [...text];
   return letters.length <= width ? text : `${letters.slice(0, width - 1).join('')}…`;
 }

@@ -66,7 +66,7 @@ export async function measureQuality(
 }
 
 /** -Σ ln softmax(logits)[target], on the host and in doubles: logits of a token are on the way there anyway. */
-export function surprise(logits: tf.Tensor3D, targets: readonly number[]): number {
+function surprise(logits: tf.Tensor3D, targets: readonly number[]): number {
   const [numbers, V] = [logits.dataSync() as Float32Array, logits.shape[2]];
   return targets.reduce((sum, target, i) => {
     const row = numbers.subarray(i * V, (i + 1) * V);

@@ -10,7 +10,7 @@ import { chartFigure, writeTokens } from './figure';
 type Layer = MatrixResult['layers'][number];
 
 /** The model that a layer is like, which has so many of them. */
-export function modelLike({ embedDim, numHeads }: Pick<Layer, 'embedDim' | 'numHeads'>) {
+function modelLike({ embedDim, numHeads }: Pick<Layer, 'embedDim' | 'numHeads'>) {
   const like = typicalModels.find(
     ({ config, cached }) =>
       cached &&
