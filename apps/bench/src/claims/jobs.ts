@@ -1,20 +1,15 @@
 // What the small jobs of `examples/jobs` have learned, as their last full run left it there; and the model that two of them use.
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import * as tf from '@tensorflow/tfjs';
 import { createEncoderDecoder } from '../../../../examples/jobs/encoder-decoder';
-import type { Results } from '../../../../examples/jobs/results';
+import { readResults } from '../../../../examples/jobs/results';
 import { type Claim, decide, difference, percent, whole } from './claim';
-
-const path = fileURLToPath(new URL('../../../../examples/jobs/results.json', import.meta.url));
-const learned = (): Results => JSON.parse(readFileSync(path, 'utf8'));
 
 export const jobs: readonly Claim[] = [
   {
     number: 40,
     says: 'Recurrent nets fail at long range, attention does not.',
     run() {
-      const { rows, steps, lstmSteps } = learned().recall;
+      const { rows, steps, lstmSteps } = readResults().recall;
       const of = (wanted: string) => rows.filter(({ name }) => name === wanted);
       const list = (wanted: string) =>
         of(wanted)
@@ -33,7 +28,7 @@ export const jobs: readonly Claim[] = [
       };
     },
     time() {
-      const { rows } = learned().recall;
+      const { rows } = readResults().recall;
       const of = (wanted: string) =>
         rows
           .filter(({ name }) => name === wanted)
@@ -85,7 +80,7 @@ export const jobs: readonly Claim[] = [
     number: 44,
     says: 'Attention translates, summarises by copying or saying it shorter, and captions.',
     run() {
-      const { translation, summaries, captions } = learned();
+      const { translation, summaries, captions } = readResults();
       const shares = [translation.right, summaries.right, captions.right];
       return {
         verdict: decide({ true: Math.min(...shares) >= 0.95, depends: Math.min(...shares) >= 0.5 }),
@@ -97,7 +92,7 @@ export const jobs: readonly Claim[] = [
     number: 47,
     says: 'Attention serves beyond text: vision, reinforcement learning.',
     run() {
-      const { captions, decisions } = learned();
+      const { captions, decisions } = readResults();
       return {
         verdict: decide({ true: Math.min(captions.right, decisions.right) >= 0.95 }),
         found: `Captions of pictures are right in ${percent(captions.right)}. A decision transformer that has seen random walks only, in a world of 5 by 5 squares, makes ${percent(decisions.right)} of ${decisions.journeys} journeys in the fewest steps there are; a random walk of as many steps arrives in ${percent(decisions.byLuck)}.`,
