@@ -79,11 +79,12 @@ export function pooledCells(rows: readonly PooledSummary[]): string[][] {
 const statistic = ({ mean, spread }: Statistic) =>
   mean.toFixed(3) + (spread === undefined ? '' : ` ± ${spread.toFixed(3)}`);
 
-function difference({ mean, spread, isBeyondSpread }: Difference): string {
+function difference({ mean, spread, isBeyondSpread, seeds }: Difference): string {
   const sign = mean < 0 ? '−' : '+';
   const number = `${sign}${Math.abs(mean).toFixed(3)}`;
   if (spread === undefined) return `${number}, one seed`;
-  return `${number} ± ${spread.toFixed(3)}${isBeyondSpread ? '' : ', within the spread'}`;
+  const few = seeds < 3 ? `, ${seeds} seeds` : '';
+  return `${number} ± ${spread.toFixed(3)}${few}${isBeyondSpread ? '' : ', within the spread'}`;
 }
 
 /** "Grouped-query attention maintains quality": what this run says of it, sentence by sentence. */
