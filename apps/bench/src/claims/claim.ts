@@ -41,7 +41,7 @@ export async function runClaim({ run }: Claim): Promise<Finding> {
 export const timeClaim = ({ time }: Claim): string | undefined => time && tf.tidy(time as never);
 
 /** Standard normal numbers: the same for a seed everywhere. */
-export const normal = <R extends tf.Rank>(shape: tf.ShapeMap[R], seed: number) =>
+const normal = <R extends tf.Rank>(shape: tf.ShapeMap[R], seed: number) =>
   tf.randomNormal<R>(shape, 0, 1, 'float32', seed);
 
 /** [B, H, S, D] */
