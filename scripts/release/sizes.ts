@@ -10,9 +10,9 @@ new MultiHeadAttention({ embedDim: 8, numHeads: 2 }).apply({ query: globalThis.x
 
 /** The first is a layer with `composed`; the others are what comes beside it. Bounds in thousands of bytes. */
 const sizes: readonly (readonly [name: string, bound: number, code: string])[] = [
-  ['core + multi-head', 26.5, ''],
+  ['core + multi-head', 29, ''],
   ['flash/wasm', 40, "import { flashWasm } from '@polyhead/flash/wasm'; globalThis.y = flashWasm();"],
-  ['dense', 9, "import { denseProducts } from '@polyhead/dense'; globalThis.y = denseProducts();"],
+  ['dense', 12, "import { denseProducts } from '@polyhead/dense'; globalThis.y = denseProducts();"],
   ['GrowingCache', 6, "import { GrowingCache } from '@polyhead/kv-cache'; globalThis.y = GrowingCache;"],
   ['StaticCache', 6.2, "import { StaticCache } from '@polyhead/kv-cache'; globalThis.y = StaticCache;"],
   [
