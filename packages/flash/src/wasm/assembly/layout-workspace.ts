@@ -39,7 +39,8 @@ function layoutRows(call: Call, workspace: Workspace, isBackward: bool): void {
   const rows = reserve(lanes, (offsetof<Row>() as i32) >> 2);
   const panelsAt = reserve(panels, (offsetof<Panel>() as i32) >> 2);
   const queries = reserve(lanes, call.D);
-  const scores = reserve(lanes, call.keysPerTile);
+  // Products of an odd number of keys write one more: that of the last piece of a full tile lies behind it.
+  const scores = reserve(lanes, call.keysPerTile + 1);
   const outputs = reserve(lanes, columns);
   const rowMax = reserve(lanes);
   const rowSum = reserve(lanes);
