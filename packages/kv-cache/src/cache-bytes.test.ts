@@ -3,9 +3,9 @@ import { isAttentionError } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ownPool } from './fixtures/own-pool';
+import { hasPages, ownPool } from './fixtures/own-pool';
 import { cacheFromBytes, cacheToBytes, GrowingCache, QuantizedCache, RingCache, StaticCache } from './index';
-import { type RowCache, writesInPlace } from './row-cache';
+import type { RowCache } from './row-cache';
 
 const shape = { batch: 2, heads: 2, keySize: 5, valueSize: 3 };
 const rows = (S: number, seed = 1, lengths = [S, S]) => ({
@@ -22,7 +22,7 @@ const kinds: [string, () => RowCache][] = [
   ['RingCache', () => new RingCache(shape, { window: 6, sinks: 2, rollback: 3 })],
   ['QuantizedCache', () => new QuantizedCache(shape, { values: 'int4' })],
   ['QuantizedCache by channel', () => new QuantizedCache(shape, { keys: 'int4-channel', residual: 2 })],
-  ...(writesInPlace() ? [['PagedCache', () => ownPool(shape, 4)] as [string, () => RowCache]] : []),
+  ...(hasPages ? [['PagedCache', () => ownPool(shape, 4)] as [string, () => RowCache]] : []),
 ];
 
 async function numbersIn(cache: RowCache) {

@@ -23,9 +23,9 @@ import { GroupedQueryAttention } from '@polyhead/grouped-query';
 import { MultiHeadAttention } from '@polyhead/multi-head';
 import * as tf from '@tensorflow/tfjs-core';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { ownPool } from './fixtures/own-pool';
+import { hasPages, ownPool } from './fixtures/own-pool';
 import { GrowingCache, RingCache, StaticCache } from './index';
-import { type RowCache, writesInPlace } from './row-cache';
+import type { RowCache } from './row-cache';
 
 const [B, S, E] = [2, 9, 12];
 const config = {
@@ -65,7 +65,7 @@ const caches: [name: string, create: (layer: Attention) => RowCache, shows?: Mas
   ['GrowingCache', (layer) => new GrowingCache(layer.cacheShape(B))],
   ['StaticCache', (layer) => new StaticCache(layer.cacheShape(B), { capacity: S })],
   ['RingCache', (layer) => new RingCache(layer.cacheShape(B), { window: 4, sinks: 1 }), ofRing],
-  ...(writesInPlace()
+  ...(hasPages && process.env.POLYHEAD_BACKEND === 'wasm'
     ? [['PagedCache', (layer) => ownPool(layer.cacheShape(B), 4)] as (typeof caches)[number]]
     : []),
 ];

@@ -4,9 +4,9 @@ import { type Attention, causal } from '@polyhead/core';
 import { MultiHeadAttention } from '@polyhead/multi-head';
 import * as tf from '@tensorflow/tfjs-core';
 import { expect, it } from 'vitest';
-import { ownPool } from './fixtures/own-pool';
+import { hasPages, ownPool } from './fixtures/own-pool';
 import { GrowingCache, QuantizedCache, RingCache, StaticCache } from './index';
-import { type RowCache, writesInPlace } from './row-cache';
+import type { RowCache } from './row-cache';
 
 const E = 12;
 const mask = causal();
@@ -21,7 +21,7 @@ const kinds: [string, (attention: Attention) => RowCache][] = [
     'QuantizedCache by channel',
     (attention) => new QuantizedCache(attention.cacheShape(1), { keys: 'int4-channel', residual: 0 }),
   ],
-  ...(writesInPlace()
+  ...(hasPages
     ? [['PagedCache', ({ cacheShape }) => ownPool(cacheShape(1), 4)] as (typeof kinds)[number]]
     : []),
 ];

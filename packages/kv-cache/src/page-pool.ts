@@ -130,14 +130,14 @@ export class PagePool {
     return { pages, check };
   }
 
-  /** @internal */
+  /** @internal One table more names the page: it is lent. */
   retain(page: number): void {
     if (this.holders[page]!++ > 0) return;
     this.used++;
     this.next = (page + 1) % this.pages;
   }
 
-  /** @internal */
+  /** @internal One table fewer names the page, which is free after the last. */
   release(page: number): void {
     if (--this.holders[page]! === 0) this.used--;
   }
