@@ -47,7 +47,7 @@ const { history } = await model.fit(seen.x, seen.y, {
   shuffle: false,
   verbose: 0,
 });
-console.log(history.loss![0]! > 1.5, Number(history.loss!.at(-1)) < 0.2); // true true
+console.log(Number(history.loss![0]) > 1, Number(history.loss!.at(-1)) < 0.2); // true true
 const [, accuracy] = model.evaluate(unseen.x, unseen.y, { verbose: 0 }) as tf.Scalar[];
 console.log((await accuracy!.data())[0]! > 0.95); // true
 
