@@ -2,7 +2,7 @@
 // the backend.
 import { format } from 'node:util';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { exampleModule, examplesOf, listDocuments, missingModel } from '../scripts/document-examples';
+import { exampleModule, examplesOf, listDocuments, missingFor } from '../scripts/document-examples';
 
 const backend = process.env.POLYHEAD_BACKEND ?? 'cpu';
 const kernel = backend === 'wasm' ? 'flashWasm' : 'flashCpu';
@@ -14,7 +14,7 @@ const isRunHere = (document: string) => backend === 'wasm' || !document.startsWi
 
 describe.each(listDocuments().filter(isRunHere).flatMap(examplesOf))('$document line $line', (example) => {
   it('prints what it says', { timeout: 120_000 }, async ({ skip }) => {
-    const missing = missingModel(example, backend);
+    const missing = missingFor(example, backend);
     if (missing) skip(missing);
     const log = vi.spyOn(console, 'log').mockImplementation(() => {});
     await import(/* @vite-ignore */ exampleModule(example, backend));

@@ -40,8 +40,9 @@ export function promisesOf(code: string): string[] {
   return [...code.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm)].map((promise) => promise[1] ?? '');
 }
 
-/** Why an example cannot run here: it opens the file of a published model, by its name. */
-export function missingModel(example: Example, backend: string): string | undefined {
+/** Why an example cannot run here: pages need tensors that can be written; a published model is opened by its file's name. */
+export function missingFor(example: Example, backend: string): string | undefined {
+  if (backend === 'tensorflow' && example.code.includes('PagePool')) return 'no tensor can be changed here';
   const name = modelIn(example);
   if (name === undefined) return undefined;
   if (backend !== 'wasm') return 'whole models run on wasm, once';

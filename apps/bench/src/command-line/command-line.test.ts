@@ -105,7 +105,7 @@ describe('runCommandLine', () => {
       'Allowed choices are multi-head, grouped-8, grouped-6, grouped-4, grouped-2, multi-query',
     ],
     [
-      ['--cache', 'paged'],
+      ['--cache', 'virtual'],
       'Allowed choices are growing, ring, paged, quantized-8, quantized-4, kivi-4, static',
     ],
     [['--shape', 'gpt-4'], 'Allowed choices are gpt-2, width-512, llama-2-7b'],
