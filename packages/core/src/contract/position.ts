@@ -60,8 +60,8 @@ export interface HeadSizes {
 export interface LayerWeights {
   /** Its own, as `parts.name`, else that of its variant. */
   readonly name: string;
-  /** The layer's own variable of this name, as `query/kernel`; undefined where it has none. */
-  weight(name: string): tf.Variable | undefined;
+  /** The layer's own variable of this name, as `query/kernel`, widened to floats for the call; undefined where it has none. */
+  weight(name: string): tf.Tensor | undefined;
 }
 
 /** Where rows of heads lie on the heap of a backend: for loops that write numbers in place. */

@@ -82,7 +82,7 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
     this.seed = config.seed ?? Math.floor(Math.random() * 2 ** 31);
     const { variables, starts } = description;
     this.weights = new Weights(variant, variables, { seed: this.seed, name, initializer, starts });
-    this.self = { name: name ?? variant, weight: (short) => this.weights.find(short) };
+    this.self = { name: name ?? variant, weight: (short) => this.weights.floats(short) };
   }
 
   abstract apply<const Returns extends LayerReturn = never>(

@@ -164,6 +164,11 @@ export class Weights {
     return variable;
   }
 
+  /** The variable, or the floats of what is stored in its place: a new tensor, which belongs to the tidy of the call. */
+  floats(name: string): tf.Tensor | undefined {
+    return this.stored.has(name) ? this.copyOf(name) : this.find(name);
+  }
+
   /** Copies, which the caller disposes. */
   read(): Record<string, tf.Tensor> {
     return tf.tidy(() => Object.fromEntries(this.names.map((name) => [name, this.copyOf(name)])));
