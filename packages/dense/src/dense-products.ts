@@ -31,8 +31,8 @@ export interface DenseOptions {
 }
 
 /**
- * Products of rows with weights on the heap of tfjs's wasm backend, with gradients: for many rows two to three times as fast
- * as `tf.matMul`, and without its packed copy of each matrix of weights, which doubles their memory.
+ * Products of rows with weights on the heap of tfjs's wasm backend, with gradients: up to twice as fast as
+ * `tf.matMul`, and without its packed copy of each matrix of weights, which doubles their memory.
  *
  * @example setDefaultProducts(denseProducts());
  * @throws ConfigError for options that cannot be
