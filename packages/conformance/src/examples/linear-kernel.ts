@@ -6,6 +6,7 @@
 import type { AttentionKernel, KernelCall } from '@polyhead/core';
 import { materialized, withGradient } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
+import { maskKinds } from '../mask-kinds';
 import { attentionOracle, type OracleInputs } from '../oracle';
 
 /** The kernel. Its masks show each row the first keys: none, causal, lengths. */
@@ -31,6 +32,15 @@ export function linear(): AttentionKernel {
     },
   };
 }
+
+const prefixes = ['none', 'causal', 'lengths', 'lengths per row', 'causal lengths'];
+
+/** All other kinds of masks, with the reason, as the suite is told of them. */
+export const refusedMasks = Object.fromEntries(
+  Object.keys(maskKinds)
+    .filter((mask) => !prefixes.includes(mask))
+    .map((mask) => [`mask: ${mask}`, 'a row must see the first keys']),
+);
 
 /** True where each row sees the keys from the first to one of its own. */
 export function showsFirstKeys({ plan }: KernelCall): boolean {

@@ -111,14 +111,9 @@ export class Weights {
 
   /** By their whole names; without what is stored in another form. */
   get variables(): readonly NamedVariable[] {
-    const all = [...this.byName].map(([name, variable], n) => ({
-      name: this.wholeNames[n]!,
-      short: name,
-      variable,
-    }));
-    return all
-      .filter(({ short }) => !this.stored.has(short))
-      .map(({ name, variable }) => ({ name, variable }));
+    return [...this.byName].flatMap(([short, variable], n) =>
+      this.stored.has(short) ? [] : [{ name: this.wholeNames[n]!, variable }],
+    );
   }
 
   /**
