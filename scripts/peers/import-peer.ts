@@ -1,6 +1,7 @@
 // What `pnpm peers:install` puts beside the workspace.
 import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { createRequire } from 'node:module';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import manifest from './package.json' with { type: 'json' };
 
 export type Peer = keyof typeof manifest.dependencies;
@@ -17,5 +18,6 @@ export function missingPeer(name: Peer): string | undefined {
 export async function importPeer(name: Peer): Promise<unknown> {
   const reason = missingPeer(name);
   if (reason) throw new Error(reason);
-  return import(/* @vite-ignore */ name);
+  const file = createRequire(import.meta.url).resolve(name); // found from here, whoever has this file in a bundle
+  return import(/* @vite-ignore */ pathToFileURL(file).href);
 }

@@ -10,7 +10,7 @@ import { compareCommand, fullCommand, headCountCommand } from '../matrix/command
 import { modelCommand } from '../model/command';
 import { planCommand } from '../plan/command';
 import { trainCommand } from '../train/command';
-import { UsageError, WrongResultError } from './errors';
+import { UsageError } from './errors';
 import { printable } from './json-object';
 import { listOf, oneOf, wholeNumber } from './option-values';
 import type { Outlet } from './outlet';
@@ -24,8 +24,9 @@ export async function runCommandLine(args: readonly string[], outlet: Outlet): P
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2; // it has printed its message
     outlet.progress.clear();
-    if (error instanceof UsageError || error instanceof WrongResultError) {
-      const isUsage = error instanceof UsageError;
+    const { name } = error as Partial<Error>; // a bundle has classes of its own
+    if (error instanceof Error && (name === 'UsageError' || name === 'WrongResultError')) {
+      const isUsage = name === 'UsageError';
       outlet.printError(`bench: ${isUsage ? printable(error.message) : error.message}`);
       return isUsage ? 2 : 1;
     }
@@ -151,7 +152,10 @@ function addGates(program: Command, outlet: Outlet): void {
     )
     .option('--json <file>', 'also write the rows to a file')
     .action(async ({ quick = false, json, ...rest }: GateFlags) => {
-      const { runGates } = await import('../gates/run-gates');
+      const { bundled } = await import('../gates/bundle');
+      const program = new URL('../gates/run-gates.ts', import.meta.url);
+      const file = await bundled(program, { withTfjs: false });
+      const { runGates } = (await import(/* @vite-ignore */ file)) as typeof import('../gates/run-gates');
       await runGates({ quick, ...rest, ...(json !== undefined && { json: writablePath(json) }) }, outlet);
     });
 }

@@ -1,12 +1,12 @@
 // The other end of child-process.ts for programs of JavaScript.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { printUncaughtErrors } from '../../../../scripts/backends/errors';
 import { timed } from '../measure/timed';
 import type { AttentionInputs } from './attention-work';
+import { bundled } from './bundle';
 import type { Greeting, JobOfChild, Program } from './child-process';
 
 /** One operation: what is timed, and what comes after. */
@@ -20,10 +20,9 @@ export interface Operation<T> {
 }
 
 /** A file of ours in a process of its own. */
-export function programOf(peer: string, script: URL, env: Program['env'] = {}): Program {
-  const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
-  const args = ['--conditions=@polyhead/source', '--import', loader, fileURLToPath(script)];
-  return { peer, command: process.execPath, args, env };
+export async function programOf(peer: string, script: URL, env: Program['env'] = {}): Promise<Program> {
+  const file = fileURLToPath(await bundled(script, { withTfjs: false }));
+  return { peer, command: process.execPath, args: [file], env };
 }
 
 /** What the process is to compute, and from what. */

@@ -50,6 +50,7 @@ export async function runGates(options: GateOptions, outlet: Outlet): Promise<vo
   const noBounds = `bounds are for 1 thread: none with ${threads}`;
   outlet.print([
     ...environmentLines(backend, environment),
+    'our code runs from bundles, as applications have it',
     ...(opted ? [opted] : []),
     ...(threads > 1 ? [noBounds] : []),
   ]);

@@ -1,11 +1,9 @@
 // A layer with rotary positions and a cache, beside what it cannot do without: its products, and attention of ready heads.
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
 import type { Turn } from '../../measure/timed';
+import { bundled } from '../bundle';
 import { Child } from '../child-process';
 import type { Contest, Entered } from '../contest';
 import type { Contestant } from '../contestant';
@@ -15,35 +13,10 @@ import { polyhead } from '../peers/polyhead';
 import { tfjsWasm } from '../peers/tfjs-wasm';
 
 const require = createRequire(import.meta.url);
-const program = fileURLToPath(new URL('../layer-program.ts', import.meta.url));
-
-/** One file without names of closures, as a bundler makes it for users: a token is some hundred small functions. */
-async function bundleInto(folder: string): Promise<string> {
-  const outfile = join(folder, 'layer.mjs');
-  await build({
-    entryPoints: [program],
-    outfile,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    mainFields: ['module', 'main'],
-    conditions: ['@polyhead/source'],
-    logLevel: 'error',
-    banner: {
-      js: [
-        "import { createRequire as requireOf } from 'node:module';",
-        "import { dirname as folderOf } from 'node:path';",
-        "import { fileURLToPath as pathOf } from 'node:url';",
-        'const require = requireOf(import.meta.url), __filename = pathOf(import.meta.url), __dirname = folderOf(__filename);',
-      ].join('\n'),
-    },
-  });
-  return outfile;
-}
+const program = new URL('../layer-program.ts', import.meta.url);
 
 async function enterLayer(work: LayerWork, ops: readonly Op[]): Promise<Entered> {
-  const folder = mkdtempSync(join(tmpdir(), 'polyhead-layer-'));
-  const file = await bundleInto(folder);
+  const file = fileURLToPath(await bundled(program, { withTfjs: true }));
   const wasmPath = `${dirname(require.resolve('@tensorflow/tfjs-backend-wasm/package.json'))}/wasm-out/`;
   const child = new Child(
     { peer: polyhead, command: process.execPath, args: [...process.execArgv.filter(isFlagOfV8), file] },
@@ -62,11 +35,7 @@ async function enterLayer(work: LayerWork, ops: readonly Op[]): Promise<Entered>
       dispose: () => {},
     };
   });
-  const dispose = () => {
-    void child.end();
-    rmSync(folder, { recursive: true, force: true });
-  };
-  return { entries, dispose };
+  return { entries, dispose: () => void child.end() };
 }
 
 const isFlagOfV8 = (flag: string) => flag.startsWith('--experimental-wasm');

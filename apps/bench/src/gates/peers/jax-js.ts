@@ -12,5 +12,6 @@ export const jaxAttention: Enter = async (arena) => {
   if (Number.parseInt(process.versions.node, 10) < leastNode) {
     return [{ peer: jaxJs, reason: `it needs Node ${leastNode}` }];
   }
-  return enterProgram(programOf(jaxJs, new URL('jax-js-program.ts', import.meta.url)), arena);
+  const program = await programOf(jaxJs, new URL('jax-js-program.ts', import.meta.url));
+  return enterProgram(program, arena);
 };
