@@ -1,5 +1,6 @@
 // The main job: the published model reproduced and studied, variants and caches compared, one sentence drawn, layers timed.
 import { encoderReader } from './attention/encoder-reader';
+import { readText } from './attention/reader';
 import { mapLines } from './attention/text-maps';
 import { type Backend, chooseBackend, startFrom } from './backends/backend';
 import type { BackendName } from './backends/backend-name';
@@ -121,7 +122,7 @@ function printComparison({ cases, comparison, study }: Compared, { print, termin
 }
 
 async function printMaps(model: PublishedModel, { print, terminal }: Outlet): Promise<void> {
-  print(['', ...mapLines(await encoderReader(model).read('Call me Ishmael.', 2), 2, terminal)]);
+  print(['', ...mapLines(await readText(encoderReader(model), 'Call me Ishmael.', 2), 2, terminal)]);
 }
 
 async function timeBackends(

@@ -1,6 +1,7 @@
 export { ablateHeads } from './ablate-heads';
 export { type AttentionCost, attentionCost, type CostCall, type Flops } from './attention-cost';
 export { type CacheExtent, type CacheStorage, cacheBytes, storageBits } from './cache-bytes';
+export { type HeadKinds, headKinds } from './head-kinds';
 export type { HeadPattern } from './head-pattern';
 export { type HeadStatistics, headStatistics, type StatisticsOptions } from './head-statistics';
 export { type HeadWeights, type MapTokens, readHeads } from './head-weights';

@@ -9,6 +9,24 @@ const tokens = (n: number, name = 't') => Array.from({ length: n }, (_, i) => `$
 const texts = (svg: string) => [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map((found) => found[1]!);
 
 describe('svgHeadMaps', () => {
+  it('calls maps, axes and scale what they show', () => {
+    const axes = { queries: 'layers', keys: 'heads', weight: 'nats' };
+    const svg = svgHeadMaps([map(2), map(2)], { queries: ['1', '2'], names: ['loss', '<b>'], axes });
+    checkXml(svg);
+    for (const word of ['loss', '&#60;b&#62;', 'layers', 'heads', 'nats']) expect(texts(svg)).toContain(word);
+    for (const word of ['head 1', 'queries', 'keys', 'weight']) expect(texts(svg)).not.toContain(word);
+  });
+
+  it.each([
+    [{ names: ['one'] }, /names must hold a string for each map/],
+    [{ names: ['one', 2] }, /names must hold/],
+    [{ axes: { queries: 'layers' } }, /axes must name queries, keys and weight/],
+  ])('refuses names that are missing: %#', (options, message) => {
+    expect(() => svgHeadMaps([map(2), map(2)], { queries: ['1', '2'], ...options } as never)).toThrow(
+      message,
+    );
+  });
+
   it('writes every value, both axes, each token and head, the scale and the title', () => {
     const heads = [map(2, 3), map(2, 3)];
     const svg = svgHeadMaps(heads, { queries: ['q0', 'q1'], keys: ['k0', 'k1', 'k2'], title: 'Layer 2' });

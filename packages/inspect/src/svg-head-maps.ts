@@ -1,10 +1,8 @@
 // Attention maps as one SVG picture: queries down, keys across, heads side by side, one color scale for all.
 import { ConfigError } from '@polyhead/core';
 import { checkFlag, checkSizes, normalizeOptions } from '@polyhead/core/layer';
-import { colorOf } from './color-scale';
 import {
   checkTokens,
-  decimalsOf,
   fitsCell,
   type HeadWeights,
   headsShape,
@@ -13,6 +11,7 @@ import {
 } from './head-weights';
 import { type Beside, checkBeside, type RowValues } from './row-values';
 import { element, escapeXml, label } from './svg';
+import { colorBar, fixed, grid, moved, valueCell } from './svg-grid';
 import { columnsOf, printable } from './token-label';
 
 export interface SvgMapOptions extends MapTokens {
@@ -24,7 +23,13 @@ export interface SvgMapOptions extends MapTokens {
   readonly values?: boolean;
   /** A column of numbers beside each map for each name, on a color scale of its own: [H, Sq]. */
   readonly beside?: Beside;
+  /** What maps are called, one for each. Default: head 1, head 2 and so on. */
+  readonly names?: readonly string[];
+  /** What queries, keys and weights are called, where maps show other numbers, such as one of each head by layer. */
+  readonly axes?: { readonly queries: string; readonly keys: string; readonly weight: string };
 }
+
+const ownAxes = { queries: 'queries', keys: 'keys', weight: 'weight' };
 
 interface Layout {
   readonly rows: number; // Sq
@@ -34,6 +39,8 @@ interface Layout {
   readonly queryLabels: readonly string[];
   readonly keyLabels: readonly string[];
   readonly beside: readonly BesideColumn[];
+  readonly names: readonly string[] | undefined;
+  readonly axes: typeof ownAxes;
   /** From a panel's corner to that of its map. */
   readonly left: number;
   readonly top: number;
@@ -48,7 +55,6 @@ interface BesideColumn {
   readonly left: number; // from that of the map
 }
 
-const valueCell = 36; // holds two decimals
 const plainCell = 14;
 const maxValues = 32; // tokens on an axis with values in their cells
 const maxCells = 256 * 256; // of a head: pictures of more are too large to open
@@ -61,7 +67,6 @@ const axisName = 20;
 const headTitle = 24;
 const margin = 16;
 const titleHeight = 32;
-const barWidth = 14;
 const barArea = 80;
 const font = 'ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace';
 
@@ -76,7 +81,7 @@ const font = 'ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace';
  */
 export function svgHeadMaps(heads: HeadWeights, options: SvgMapOptions): string {
   const where = 'svgHeadMaps';
-  const known = ['queries', 'keys', 'title', 'columns', 'values', 'beside'] as const;
+  const known = ['queries', 'keys', 'title', 'columns', 'values', 'beside', 'names', 'axes'] as const;
   const asked = normalizeOptions(where, 'options', options, known) as SvgMapOptions;
   const { title = 'Attention weights', columns = 4, beside = {} } = asked;
   const shape = headsShape(where, heads);
@@ -85,6 +90,7 @@ export function svgHeadMaps(heads: HeadWeights, options: SvgMapOptions): string 
   checkSizes(where, { columns });
   if (asked.values !== undefined) checkFlag(where, 'values', asked.values);
   checkBeside(where, beside, shape);
+  checkNames(where, asked, heads.length);
   if (typeof title !== 'string') throw new ConfigError(where, 'title must be a string', { title });
   const layout = layoutOf(heads, asked);
   const perRow = Math.min(columns, heads.length);
@@ -103,7 +109,12 @@ export function svgHeadMaps(heads: HeadWeights, options: SvgMapOptions): string 
     'font-size': titleSize,
     'font-weight': 'bold',
   });
-  const bar = moved(margin + mapsWidth, margin + titleHeight + layout.top, colorBar(layout));
+  const { largest, rows, cell, axes } = layout;
+  const bar = moved(
+    margin + mapsWidth,
+    margin + titleHeight + layout.top,
+    colorBar(largest, rows * cell, axes.weight),
+  );
   const attributes = {
     xmlns: 'http://www.w3.org/2000/svg',
     viewBox: `0 0 ${Math.ceil(width)} ${Math.ceil(height)}`,
@@ -125,9 +136,19 @@ function checkCells(where: string, [, Sq, Skv]: readonly [number, number, number
   });
 }
 
+/** @throws ConfigError unless there is a name for each map, and for each axis */
+function checkNames(where: string, { names, axes }: SvgMapOptions, maps: number): void {
+  const isText = (list: unknown): list is string[] =>
+    Array.isArray(list) && list.every((text) => typeof text === 'string');
+  if (names !== undefined && !(isText(names) && names.length === maps))
+    throw new ConfigError(where, 'names must hold a string for each map', { names, maps });
+  if (axes !== undefined && !isText(Object.keys(ownAxes).map((axis) => axes?.[axis as keyof typeof ownAxes])))
+    throw new ConfigError(where, 'axes must name queries, keys and weight', { axes });
+}
+
 function layoutOf(
   heads: HeadWeights,
-  { queries, keys = queries, beside = {}, values }: SvgMapOptions,
+  { queries, keys = queries, beside = {}, values, names, axes = ownAxes }: SvgMapOptions,
 ): Layout {
   const largest = largestOf(heads);
   const showsValues = values ?? (Math.max(queries.length, keys.length) <= maxValues && fitsCell(largest));
@@ -150,9 +171,11 @@ function layoutOf(
     queryLabels: queryLabels!,
     keyLabels: keyLabels!,
     beside: columns,
+    names,
+    axes,
     left,
     top: headTitle,
-    panelWidth: left + Math.max(mapWidth, 8 * columnWidth) + margin,
+    panelWidth: left + Math.max(mapWidth, widest(names ?? ['head 99 '])) + margin,
     panelHeight: headTitle + queries.length * cell + 6 + widest(labels) + axisName + margin,
   };
 }
@@ -170,7 +193,7 @@ function widest(labels: readonly string[]): number {
 
 /** One head: its title, the names and tokens of both axes, the cells, and what stands beside them. */
 function panel(heads: HeadWeights, h: number, layout: Layout): string {
-  const { cell, keys, left, top, queryLabels, keyLabels, largest, beside } = layout;
+  const { cell, keys, left, top, queryLabels, keyLabels, largest, beside, names, axes } = layout;
   const bottom = top + layout.rows * cell;
   const middle = { 'text-anchor': 'middle', 'font-style': 'italic' };
   const turned = (x: number, y: number) => ({ transform: `translate(${fixed(x)} ${fixed(y)}) rotate(-90)` });
@@ -184,9 +207,9 @@ function panel(heads: HeadWeights, h: number, layout: Layout): string {
     return [label(column.name, below(column.left)), moved(left + column.left, top, drawn)];
   });
   return [
-    label(`head ${h + 1}`, { x: left, y: top - 8, 'font-weight': 'bold' }),
-    label('queries', { ...turned(fontSize, (top + bottom) / 2), ...middle }),
-    label('keys', { x: left + (keys * cell) / 2, y: layout.panelHeight - margin - 4, ...middle }),
+    label(names?.[h] ?? `head ${h + 1}`, { x: left, y: top - 8, 'font-weight': 'bold' }),
+    label(axes.queries, { ...turned(fontSize, (top + bottom) / 2), ...middle }),
+    label(axes.keys, { x: left + (keys * cell) / 2, y: layout.panelHeight - margin - 4, ...middle }),
     ...queryLabels.map((text, i) => label(text, at(i))),
     ...keyLabels.map((text, j) => label(text, below(j * cell))),
     moved(left, top, grid({ rows: heads[h]!, largest, nameOf: ofPair }, cell)),
@@ -195,56 +218,3 @@ function panel(heads: HeadWeights, h: number, layout: Layout): string {
 }
 
 const toTheEnd = { 'text-anchor': 'end', 'dominant-baseline': 'central' };
-
-interface Grid {
-  readonly rows: readonly (readonly number[])[];
-  readonly largest: number;
-  /** What a cell is, shown where the pointer rests. */
-  nameOf(i: number, j: number): string;
-}
-
-function grid({ rows, largest, nameOf }: Grid, cell: number): string {
-  const drawn = rows.flatMap((row, i) =>
-    row.map((value, j) => {
-      const { fill, text } = colorOf(largest > 0 ? value / largest : value);
-      const place = { x: j * cell, y: i * cell, width: cell, height: cell };
-      const square = { ...place, 'data-weight': `${Number(value.toPrecision(6))}`, fill };
-      if (cell !== valueCell) {
-        const hint = `${nameOf(i, j)}: ${value.toFixed(decimalsOf(largest))}`;
-        return element('rect', square, element('title', {}, escapeXml(hint)));
-      }
-      const centre = { x: (j + 0.5) * cell, y: (i + 0.5) * cell, fill: text };
-      return element('rect', square) + label(value.toFixed(2), centre);
-    }),
-  );
-  const size = { width: rows[0]!.length * cell, height: rows.length * cell };
-  const frame = { ...size, fill: 'none', stroke: '#888888' };
-  const centered = { 'font-size': 11, 'text-anchor': 'middle', 'dominant-baseline': 'central' };
-  return element('g', centered, drawn.join('')) + element('rect', frame);
-}
-
-/** The scale, largest weight on top. */
-function colorBar({ rows, cell, largest }: Layout): string {
-  const [height, steps] = [Math.max(80, Math.min(rows * cell, 240)), 40];
-  const step = height / steps;
-  const slices = Array.from({ length: steps }, (_, n) => {
-    const { fill } = colorOf(1 - n / (steps - 1));
-    return element('rect', { y: n * step, width: barWidth, height: step + 0.5, fill });
-  });
-  const ticks = [1, 0.5, 0].map((share) =>
-    label((share * largest).toFixed(decimalsOf(largest)), {
-      x: barWidth + 6,
-      y: (1 - share) * height,
-      'dominant-baseline': 'central',
-    }),
-  );
-  const frame = element('rect', { width: barWidth, height, fill: 'none', stroke: '#888888' });
-  const name = label('weight', { y: -10, 'font-style': 'italic' });
-  return [...slices, frame, ...ticks, name].join('');
-}
-
-function moved(x: number, y: number, content: string): string {
-  return element('g', { transform: `translate(${fixed(x)} ${fixed(y)})` }, content);
-}
-
-const fixed = (pixels: number) => Number(pixels.toFixed(2));

@@ -2,12 +2,13 @@ import * as tf from '@tensorflow/tfjs-core';
 import { expect, it } from 'vitest';
 import { loadedOwnModel } from '../model/own/own-model';
 import { decoderReader } from './decoder-reader';
+import { readText } from './reader';
 
 it('reads causal weights of each layer, whose rows sum to 1, and leaves nothing behind', async () => {
   const reader = decoderReader(await loadedOwnModel());
   const before = tf.memory().numTensors;
   const text = 'The sea.';
-  const reads = await Promise.all([1, 2, 3, 4].map((layer) => reader.read(`${text}\n`, layer)));
+  const reads = await Promise.all([1, 2, 3, 4].map((layer) => readText(reader, `${text}\n`, layer)));
   expect(tf.memory().numTensors).toBe(before);
   expect([reader.layers, reader.usualLayer]).toEqual([4, 2]);
   for (const { heads, pieces } of reads) {
@@ -18,7 +19,7 @@ it('reads causal weights of each layer, whose rows sum to 1, and leaves nothing 
       for (const [i, row] of rows.entries()) expect(row.slice(i + 1).every((w) => w === 0)).toBe(true);
   }
   expect(reads[0]!.heads).not.toEqual(reads[1]!.heads);
-  await expect(reader.read(' ', 1)).rejects.toThrow('the text is empty');
-  await expect(reader.read('sea '.repeat(99), 1)).rejects.toThrow('395 tokens long: up to 128 can be drawn');
+  expect(() => reader.tokenize(' ')).toThrow('the text is empty');
+  expect(() => reader.tokenize('sea '.repeat(99))).toThrow('395 tokens long: up to 128 can be drawn');
   reader.dispose();
 });

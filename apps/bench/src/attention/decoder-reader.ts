@@ -1,13 +1,14 @@
 // A decoder out of a file as a reader: its weights are read where its layers' kernel gives them.
-import { type AttentionKernel, composed } from '@polyhead/core';
+import { type AttentionConfig, type AttentionKernel, composed } from '@polyhead/core';
 import { wrapKernel } from '@polyhead/core/kernel';
 import type { HeadWeights } from '@polyhead/inspect';
+import { Decoder } from '@polyhead/transformer';
 import * as tf from '@tensorflow/tfjs-core';
 import { UsageError } from '../command-line/errors';
 import { decoderOf, type LoadedModel } from '../model/loaded-model';
 import { idsOf } from '../model/proof';
 import { normalizeText } from '../published/tokenizer';
-import type { Reader, ReadText } from './reader';
+import type { Reader, TokenizedText } from './reader';
 import type { Piece } from './words';
 
 /** Maps of more are too large to be read. */
@@ -15,21 +16,27 @@ const mostTokens = 128;
 
 /** @throws UsageError for a model that reads a source and writes a target */
 export function decoderReader(loaded: LoadedModel): Reader {
-  if ('encode' in loaded.model)
+  const { model, title } = loaded;
+  if (!(model instanceof Decoder))
     throw new UsageError(
-      `${loaded.title} reads one text and writes another: only decoders and the encoder are drawn`,
+      `${title} reads one text and writes another: only decoders and the encoder are drawn`,
     );
-  const layers = decoderOf(loaded.model).cacheShapes(1).self.length;
+  const layers = model.blocks.length;
+  const { numHeads } = model.blocks[0]!.attention.config as AttentionConfig;
   return {
-    title: loaded.title,
+    title,
     layers,
+    headsPerLayer: numHeads,
     usualLayer: Math.ceil(layers / 2),
-    read: async (text, layer) => readDecoded(loaded, text, layer),
-    dispose: () => loaded.model.dispose(),
+    attentions: model.blocks.map(({ attention }) => attention),
+    decoder: loaded,
+    tokenize: (text) => tokenized(loaded, text),
+    weights: async (ids) => layerWeights(loaded, ids),
+    dispose: () => model.dispose(),
   };
 }
 
-function readDecoded(loaded: LoadedModel, text: string, layer: number): ReadText {
+function tokenized(loaded: LoadedModel, text: string): TokenizedText {
   const line = normalizeText(text);
   if (line === '') throw new UsageError('the text is empty: give a sentence, for example "Call me Ishmael."');
   const ids = idsOf(loaded, line);
@@ -39,7 +46,7 @@ function readDecoded(loaded: LoadedModel, text: string, layer: number): ReadText
     throw new UsageError(`the text is ${count} tokens long: up to ${most} can be drawn`);
   }
   const pieces = ids.map((id, n) => pieceOf(loaded.tokenizer.decode([id]), n));
-  return { text: line, pieces, leftOut: [], heads: layerWeights(loaded, ids)[layer - 1]! };
+  return { text: line, ids, pieces, leftOut: [] };
 }
 
 function pieceOf(text: string, place: number): Piece {
@@ -48,7 +55,7 @@ function pieceOf(text: string, place: number): Piece {
 }
 
 /** Of all layers, [H, S, S] each. */
-export function layerWeights(loaded: LoadedModel, ids: readonly number[]): HeadWeights[] {
+function layerWeights(loaded: LoadedModel, ids: readonly number[]): HeadWeights[] {
   const layers: HeadWeights[] = [];
   const kernel = recording(composed(), (weights) => layers.push(weights));
   const result = tf.tidy(() => {

@@ -5,7 +5,7 @@ import type { Outlet } from '../command-line/outlet';
 import { writeTo } from '../command-line/user-path';
 import { attentionPage } from './attention-page';
 import { chooseReader } from './choose-reader';
-import type { ReadText } from './reader';
+import { type ReadText, readText } from './reader';
 import { svgOf } from './svg-maps';
 import { fromLines, mapLines } from './text-maps';
 
@@ -30,7 +30,7 @@ export async function drawAttention(
   const { title } = reader;
   const reads: ReadText[] = [];
   try {
-    for (const text of texts) reads.push(await reader.read(text, layer));
+    for (const text of texts) reads.push(await readText(reader, text, layer));
   } finally {
     reader.dispose();
   }

@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { UsageError } from '../command-line/errors';
 import { loadEncoderReader } from './encoder-reader';
-import type { Reader } from './reader';
+import { type Reader, readText } from './reader';
 import { fromLines, mapLines } from './text-maps';
 
 const terminal = { width: 132, color: false };
@@ -13,7 +13,7 @@ describe('the encoder as a reader', () => {
     reader = await loadEncoderReader();
   });
   afterAll(() => reader.dispose());
-  const draw = async (text: string) => mapLines(await reader.read(text, 2), 2, terminal).join('\n');
+  const draw = async (text: string) => mapLines(await readText(reader, text, 2), 2, terminal).join('\n');
 
   it('draws rows that sum to 1, a map a head', async () => {
     const before = tf.memory().numTensors;
@@ -27,7 +27,7 @@ describe('the encoder as a reader', () => {
   });
 
   it('names the strongest words of a word, by head, and words of the text where it has no such', async () => {
-    const read = await reader.read('The bank by the river.', 2);
+    const read = await readText(reader, 'The bank by the river.', 2);
     const lines = fromLines(read, 'RIVER', 80);
     expect(lines[1]).toBe('From “river”, the words it looks at, with their share');
     expect(lines.filter((line) => line.startsWith('head '))).toHaveLength(4);

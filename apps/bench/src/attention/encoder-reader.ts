@@ -1,11 +1,12 @@
 // Universal Sentence Encoder Lite as a reader: its maps are compared with those of its own graph before they are shown.
+import type { HeadWeights } from '@polyhead/inspect';
 import { UsageError, WrongResultError } from '../command-line/errors';
 import { loadPublishedModel, type PublishedModel } from '../published/model';
 import { readModelFiles } from '../published/model-files';
 import { maxTokens } from '../published/sentence-encoder';
 import { normalizeText, type Token, wordStart } from '../published/tokenizer';
 import { reproduceBatch, wrongParts } from '../reproduce/reproduction';
-import type { Reader, ReadText } from './reader';
+import type { Reader } from './reader';
 import type { Piece } from './words';
 
 /** On the current backend. */
@@ -17,21 +18,27 @@ export function encoderReader(model: PublishedModel): Reader {
   return {
     title: 'Universal Sentence Encoder Lite',
     layers: model.layers.length,
+    headsPerLayer: model.layers[0]!.config.numHeads,
     usualLayer: 2,
-    read: (text, layer) => readEncoded(model, text, layer),
+    attentions: model.layers,
+    tokenize: (text) => {
+      const { tokens, unknown } = readableTokens(model, text);
+      const ids = tokens.map(({ id }) => id);
+      return { text: normalizeText(text), ids, pieces: tokens.map(pieceOf), leftOut: unknown };
+    },
+    weights: (ids) => checkedWeights(model, ids),
     dispose: () => model.dispose(),
   };
 }
 
-async function readEncoded(model: PublishedModel, text: string, layer: number): Promise<ReadText> {
-  const { tokens, unknown } = readableTokens(model, text);
-  const reproduced = await reproduceBatch(model, [tokens.map(({ id }) => id)]);
-  const [heads] = (await reproduced[layer - 1]!.weights.array()) as number[][][][];
+async function checkedWeights(model: PublishedModel, ids: readonly number[]): Promise<HeadWeights[]> {
+  const reproduced = await reproduceBatch(model, [ids]);
+  const read = reproduced.map(({ weights }) => (weights.arraySync() as number[][][][])[0]!);
   for (const { weights } of reproduced) weights.dispose();
   const layers = reproduced.map(({ difference }) => difference);
-  const wrong = wrongParts({ sentences: 1, tokens: tokens.length, layers });
+  const wrong = wrongParts({ sentences: 1, tokens: ids.length, layers });
   if (wrong.length > 0) throw new WrongResultError(wrong.join('\n'));
-  return { text: normalizeText(text), pieces: tokens.map(pieceOf), leftOut: unknown, heads: heads! };
+  return read;
 }
 
 function readableTokens({ tokenize }: PublishedModel, text: string) {

@@ -6,6 +6,7 @@ import { registries } from '../axes/registries';
 import { type BackendName, backendNames } from '../backends/backend-name';
 import { claimsCommand } from '../claims/command';
 import { batchSizes, type ComparisonChoice, tokenRange } from '../compare/cases';
+import { headsCommand } from '../heads/command';
 import { compareCommand, fullCommand, headCountCommand } from '../matrix/commands';
 import { modelCommand } from '../model/command';
 import { planCommand } from '../plan/command';
@@ -78,6 +79,7 @@ function createProgram(outlet: Outlet): Command {
     });
   addChoices(program);
   program.addCommand(attentionCommand(outlet).copyInheritedSettings(program));
+  program.addCommand(headsCommand(outlet).copyInheritedSettings(program));
   program.addCommand(planCommand(outlet).copyInheritedSettings(program));
   program.addCommand(modelCommand(outlet, writablePath).copyInheritedSettings(program));
   program.addCommand(claimsCommand(outlet).copyInheritedSettings(program));

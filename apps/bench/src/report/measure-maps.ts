@@ -3,10 +3,10 @@ import { type AttentionKernel, composed } from '@polyhead/core';
 import { wrapKernel } from '@polyhead/core/kernel';
 import type { HeadWeights } from '@polyhead/inspect';
 import * as tf from '@tensorflow/tfjs-core';
-import { decoderReader, layerWeights } from '../attention/decoder-reader';
+import { decoderReader } from '../attention/decoder-reader';
 import { encoderReader } from '../attention/encoder-reader';
+import { readText } from '../attention/reader';
 import { decoderOf, type LoadedModel } from '../model/loaded-model';
-import { idsOf } from '../model/proof';
 import type { PublishedModel } from '../published/model';
 import type { HeadMaps, Sinks } from './sections';
 
@@ -16,7 +16,7 @@ const drawnText = 'The captain saw the white ship and was afraid of the sea.';
 export async function encoderMaps(model: PublishedModel): Promise<HeadMaps[]> {
   const reader = encoderReader(model);
   const layer = reader.usualLayer;
-  const { text, pieces, heads } = await reader.read(drawnText, layer);
+  const { text, pieces, heads } = await readText(reader, drawnText, layer);
   return [{ model: reader.title, layer, text, pieces: [...pieces], heads: rounded(heads) }];
 }
 
@@ -29,9 +29,9 @@ export async function decoderMaps(
   loaded: LoadedModel,
   { silences }: { readonly silences: boolean },
 ): Promise<{ maps: HeadMaps[]; sinks: Sinks }> {
-  const { pieces, text } = await decoderReader(loaded).read(drawnText, 1);
-  const ids = idsOf(loaded, text);
-  const weights = layerWeights(loaded, ids);
+  const reader = decoderReader(loaded);
+  const { ids, pieces, text } = reader.tokenize(drawnText);
+  const weights = await reader.weights(ids);
   const layers = weights.map(shareOfFirst);
   const [least, most] = [Math.min(...layers), Math.max(...layers)].map((share) => layers.indexOf(share));
   const maps = [least!, most!].map((layer) => ({
