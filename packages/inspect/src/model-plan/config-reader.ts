@@ -11,10 +11,10 @@ const mostTokens = 2 ** 30;
 
 /** Names that speak of attention. */
 const ofAttention =
-  /attn|attention|head|kv|query|key|value_|window|sliding|local|global|latent|lora|rank|share|layer_types|block_types|pattern|hybrid|cross_|memory|sink|gate|bias|(^|_)qk?v?(_|$)/;
+  /attn|attention|head|kv|query|key|value_|window|sliding|local|global|latent|lora|rank|share|layer_types|block_types|pattern|hybrid|depths|cross_|mem_blocks|memory|sink|gate|bias|(^|_)qk?v?(_|$)/;
 /** Names that do so without bearing on how many numbers are learned or kept. */
 const withoutBearing =
-  /drop|prob|impl|embed|backend|rope|rotary|theta|scal|cap|norm|_eps|clip|init|tie_|share_input_output|label|router|expert|moe|mlp|ffn|lm_head|vision|image|audio|mamba|ssm|conv|linear_(num|key|value|attn)|token|vocab|use_cache|cache_impl|type_size|classifier|summary|multiplier|temperature|flash|sdpa|quant|pretrain|output_attentions|softmax|mask|alibi|max_|relative_|pos_att|position|share_att_key|residual|parallel|upcast|fp32|reorder|chunk_size_feed|layerdrop|scope|mem_(eff|rank)|_act$/;
+  /drop|prob|impl|embed|backend|rope|rotary|theta|scal|cap|norm|_eps|clip|init|tie_|share_input_output|label|rout|expert|moe|mlp|ffn|shared_intermediate|shared_expert|lm_head|vision|image|audio|mamba|ssm|conv|linear_(num|key|value|attn)|image_token|tokens_per|suppress|tokenizer|_token_id|vocab|use_cache|cache_impl|type_size|classifier|summary|multiplier|temperature|flash|sdpa|quant|pretrain|output_attentions|softmax|mask|alibi|max_position|max_batch|max_length|max_sequence|relative_|pos_att|position|share_att_key|residual|parallel|upcast|fp32|reorder|chunk_size_feed|layerdrop|scope|mem_(eff|rank)|skip_bias_add|fused|alpha|beta|logn|pad_key_length|allocate|activation|_act$/;
 
 /** One object of a config. */
 export class ConfigReader {
@@ -41,9 +41,20 @@ export class ConfigReader {
     return this.wholeNumber(names, mostSize);
   }
 
-  /** The same of a number of tokens. */
+  /** The same of what need not be there: 0 says that it is not. */
+  sizeUnlessNone(...names: readonly string[]): number | undefined {
+    return this.value(...names) === 0 ? undefined : this.size(...names);
+  }
+
+  /** A number of tokens. */
   tokens(...names: readonly string[]): number | undefined {
     return this.wholeNumber(names, mostTokens);
+  }
+
+  /** Tokens of a window: 0 and -1 say that there is none. */
+  windowTokens(...names: readonly string[]): number | undefined {
+    const value = this.value(...names);
+    return value === 0 || value === -1 ? undefined : this.tokens(...names);
   }
 
   /** True or false where it is said. */

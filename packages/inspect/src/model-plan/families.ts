@@ -22,6 +22,12 @@ export interface Family {
   readonly defaults?: { readonly [name: string]: number | boolean };
   /** A window counts only where `use_sliding_window` says so. */
   readonly windowIsOff?: true;
+  /** Layers that read keys and values of another have projections for them all the same. */
+  readonly projectsSharedKeys?: true;
+  /** Blocks of attention whose variables all layers take in turn. */
+  readonly blocks?: number;
+  /** Heads of values, made of a latent, share the width. */
+  readonly valuesShareWidth?: true;
   /** Which layers have a window where the file does not say: layer i, of a window at all. */
   readonly hasWindow?: (layer: number) => boolean;
 }
@@ -32,25 +38,40 @@ const where =
   (config: ConfigReader): Biases =>
     (config.flag(flag) ?? otherwise) ? biases : '';
 
+/** Sizes of a class, which files of whole models say and files of models within others leave out. */
+const sizesOf = (width: number, layers: number, heads: number) => ({
+  hidden_size: width,
+  num_hidden_layers: layers,
+  num_attention_heads: heads,
+});
+
 const none: Family = { biases: always('') };
 const ofFlag: Family = { biases: where('attention_bias', 'qkvo', false) };
+const llama: Family = { ...ofFlag, defaults: sizesOf(4096, 32, 32) };
+const mistral: Family = { ...none, defaults: { ...sizesOf(4096, 32, 32), num_key_value_heads: 8 } };
 const biased: Family = { biases: always('qkvo') };
-const qwen2: Family = { biases: always('qkv'), windowIsOff: true };
-const glm: Family = { biases: where('attention_bias', 'qkv', false) };
-const encoder: Family = { role: 'encoder', biases: always('qkvo') };
+const qwen2: Family = { biases: always('qkv'), windowIsOff: true, defaults: sizesOf(4096, 32, 32) };
+const glm: Family = {
+  biases: where('attention_bias', 'qkv', false),
+  defaults: { num_key_value_heads: 2, head_dim: 128 },
+};
+const base = sizesOf(768, 12, 12);
+const encoder: Family = { role: 'encoder', biases: always('qkvo'), defaults: base };
 const vision: Family = {
   role: 'encoder',
   biases: (config) => ((config.flag('qkv_bias') ?? true) ? 'qkvo' : 'o'),
+  defaults: base,
 };
 const t5: Family = { role: 'encoder-decoder', biases: always(''), defaults: { d_kv: 64 } };
 const bart: Family = { role: 'encoder-decoder', biases: always('qkvo') };
-const gemma2 = (layer: number) => layer % 2 === 0;
-const everySixth = (layer: number) => (layer + 1) % 6 !== 0;
-const gemma3: Family = {
+const everySecond = (layer: number) => layer % 2 === 0;
+const allBut = (period: number) => (layer: number) => (layer + 1) % period !== 0;
+const gemma2: Family = {
   ...ofFlag,
-  defaults: { num_attention_heads: 8, num_key_value_heads: 4, head_dim: 256 },
-  hasWindow: everySixth,
+  defaults: { ...sizesOf(2304, 26, 8), num_key_value_heads: 4, head_dim: 256 },
+  hasWindow: everySecond,
 };
+const gemma4: Family = { ...ofFlag, defaults: { head_dim: 256 }, hasWindow: allBut(5) };
 const qwen3Next: Family = { ...ofFlag, hasGate: true, defaults: { head_dim: 256 } };
 
 const each = (names: string, family: Family) =>
@@ -58,31 +79,42 @@ const each = (names: string, family: Family) =>
 
 /** By `model_type`. */
 export const families: ReadonlyMap<string, Family> = new Map<string, Family>([
-  ...each('mistral ministral mixtral phi3 gptj codegen baichuan minicpm minicpm3 dbrx deci', none),
-  ...each('jamba lfm2 lfm2_moe exaone exaone4 minimax openelm kimi_linear', none),
-  ...each('llama cohere olmo olmo2 olmo3 olmoe granite granitemoe', ofFlag),
-  ...each('granitemoeshared granitemoehybrid nemotron nemotron_h nemotron-nas smollm3 helium bamba', ofFlag),
-  ...each('falcon_h1 arcee apertus deepseek_v2 deepseek_v3 kimi_k2 hunyuan hunyuan_v1_dense', ofFlag),
-  ...each('llama4 llama4_text', { ...ofFlag, hasWindow: (layer) => (layer + 1) % 4 !== 0 }),
+  ...each('mistral ministral ministral3 mixtral', mistral),
+  ...each('phi3 phi3_v phi4mm gptj codegen baichuan minicpm dbrx deci mllama_text_model', none),
+  ...each('exaone exaone4 minimax minimax_text_01 minimax_m1 minimax_m2 openelm kimi_linear', none),
+  ...each('jamba lfm2 lfm2_moe', { ...none, defaults: { num_key_value_heads: 8 } }),
+  ...each('minicpm3', { ...none, valuesShareWidth: true }),
+  ...each('zamba', { ...none, blocks: 1 }),
+  ...each('zamba2', none),
+  ...each('llama', llama),
+  ...each('cohere olmo olmo2 olmo3 olmoe granite granitemoe phimoe mimo_v2_flash dots1', ofFlag),
+  ...each('granitemoeshared granitemoehybrid nemotron nemotron_h nemotron-nas helium bamba', ofFlag),
+  ...each('falcon_h1 arcee apertus deepseek_v2 deepseek_v3 deepseek_v32 kimi_k2 glm4_moe_lite', ofFlag),
+  ...each('hunyuan hunyuan_v1_dense hunyuan_v1_moe', ofFlag),
+  ...each('smollm3', { ...ofFlag, defaults: { num_key_value_heads: 4 } }),
+  ...each('llama4 llama4_text', { ...ofFlag, hasWindow: allBut(4) }),
   ...each('qwen3 qwen3_moe qwen3_vl_text qwen3_vl_moe_text', {
     ...ofFlag,
     defaults: { head_dim: 128 },
     windowIsOff: true,
   }),
-  ...each('gemma', { ...ofFlag, defaults: { head_dim: 256 } }),
-  ...each('gemma2', { ...ofFlag, defaults: { head_dim: 256 }, hasWindow: gemma2 }),
-  ...each('gemma3 gemma3_text', gemma3),
-  ...each('gemma3n gemma3n_text gemma4 gemma4_text', {
+  ...each('gemma', {
     ...ofFlag,
-    defaults: { head_dim: 256 },
-    hasWindow: (layer) => (layer + 1) % 5 !== 0,
+    defaults: { ...sizesOf(3072, 28, 16), num_key_value_heads: 16, head_dim: 256 },
   }),
-  ...each('cohere2', { ...ofFlag, hasWindow: (layer) => (layer + 1) % 4 !== 0 }),
-  ...each('gpt_oss', { ...ofFlag, hasSinks: true, defaults: { head_dim: 64 }, hasWindow: gemma2 }),
+  ...each('gemma2 t5_gemma_module', gemma2),
+  ...each('gemma3 gemma3_text', { ...gemma2, hasWindow: allBut(6) }),
+  ...each('gemma3n gemma3n_text', { ...gemma4, projectsSharedKeys: true }),
+  ...each('gemma4 gemma4_text', gemma4),
+  ...each('cohere2', { ...ofFlag, hasWindow: allBut(4) }),
+  ...each('gpt_oss', { ...ofFlag, hasSinks: true, defaults: { head_dim: 64 }, hasWindow: everySecond }),
   ...each('qwen3_next qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text', qwen3Next),
-  ...each('qwen qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_audio', qwen2),
+  ...each('qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_audio', qwen2),
+  ...each('mimo', { ...qwen2, biases: where('attention_bias', 'qkv', true) }),
+  ...each('qwen', { biases: (config) => (config.flag('no_bias') === false ? 'qkvo' : 'qkv') }),
   ...each('qwen2_moe', { biases: where('qkv_bias', 'qkv', true), windowIsOff: true }),
-  ...each('glm glm4 glm4_moe glm4v_text', glm),
+  ...each('glm glm4', glm),
+  ...each('glm4_moe glm4v_text', { biases: glm.biases }),
   ...each('seed_oss', {
     biases: (config) => {
       const [heads, output] = [config.flag('attention_bias') ?? true, config.flag('attention_out_bias')];
@@ -97,14 +129,21 @@ export const families: ReadonlyMap<string, Family> = new Map<string, Family>([
       return ofHeads ? 'qkv' : '';
     },
   }),
-  ...each('stablelm', { biases: where('use_qkv_bias', 'qkv', false) }),
-  ...each('internlm internlm2 falcon', { biases: where('bias', 'qkvo', false) }),
+  ...each('internlm3', {
+    biases: (config) => {
+      const [heads, output] = [config.flag('qkv_bias'), config.flag('bias')];
+      return `${heads ? 'qkv' : ''}${output ? 'o' : ''}`;
+    },
+  }),
+  ...each('stablelm stablelm_epoch', { biases: where('use_qkv_bias', 'qkv', false) }),
+  ...each('internlm internlm2 falcon RefinedWeb RefinedWebModel', { biases: where('bias', 'qkvo', false) }),
   ...each('starcoder2', { biases: where('use_bias', 'qkvo', true) }),
   ...each('ernie4_5 ernie4_5_moe', { biases: where('use_bias', 'qkvo', false) }),
   ...each('gpt_neox', { biases: where('attention_bias', 'qkvo', true) }),
-  ...each('opt', { biases: where('enable_bias', 'qkvo', true) }),
+  ...each('opt', { biases: where('enable_bias', 'qkvo', true), defaults: base }),
   ...each('mpt', { biases: (config) => ((config.flag('no_bias') ?? true) ? '' : 'qkvo') }),
-  ...each('gpt2 gpt_bigcode bloom phi xglm biogpt persimmon openai-gpt ctrl', biased),
+  ...each('gpt2', { ...biased, defaults: base }),
+  ...each('gpt_bigcode bloom phi xglm biogpt persimmon openai-gpt ctrl trocr', biased),
   ...each('gpt_neo', { biases: always('o'), defaults: { window_size: 256 } }),
   ...each('recurrent_gemma', {
     biases: (config) => ((config.flag('attention_bias') ?? false) ? 'qkvo' : 'o'),
@@ -112,12 +151,15 @@ export const families: ReadonlyMap<string, Family> = new Map<string, Family>([
   }),
   ...each('albert bert camembert deberta-v2 distilbert electra ernie roberta xlm-roberta', encoder),
   ...each('xlm-roberta-xl roformer mpnet layoutlm megatron-bert nezha esm mobilebert data2vec-text', encoder),
-  ...each('clip_text_model clip_vision_model siglip_text_model siglip_vision_model wav2vec2 hubert', encoder),
-  ...each('deberta', { role: 'encoder', biases: always('qvo') }),
-  ...each('modernbert', { role: 'encoder', biases: where('attention_bias', 'qkvo', false) }),
+  ...each('clip_vision_model siglip_text_model siglip_vision_model wav2vec2 hubert', encoder),
+  ...each('clip_text_model', { ...encoder, defaults: sizesOf(512, 12, 8) }),
+  ...each('deberta', { ...encoder, biases: always('qvo') }),
+  ...each('modernbert eurobert', { role: 'encoder', biases: where('attention_bias', 'qkvo', false) }),
   ...each('nomic_bert', { role: 'encoder', biases: where('qkv_proj_bias', 'qkvo', false) }),
   ...each('vit deit dinov2 vit_mae vit_msn ijepa', vision),
   ...each('t5 mt5 umt5 longt5 switch_transformers', t5),
   ...each('bart mbart marian pegasus blenderbot blenderbot-small m2m_100 plbart mvp fsmt', bart),
+  ...each('speech_to_text nllb-moe', bart),
   ...each('whisper', { role: 'encoder-decoder', biases: always('qvo') }),
+  ...each('moonshine', { role: 'encoder-decoder', biases: where('attention_bias', 'qkvo', false) }),
 ]);

@@ -11,7 +11,12 @@ export interface LayerKind {
   readonly window?: number;
   /** Its keys are another sequence's: an image's, or a source's. */
   readonly isCross?: true;
+  /** What it has of its own, and what is another layer's. Absent: all is its own. */
+  readonly shares?: Shared;
 }
+
+/** Of another layer: keys and values as they are, those and the projections that made them, or all variables. */
+export type Shared = 'keys and values' | 'projections too' | 'all variables';
 
 /** What a config says of its layers. */
 export interface LayerPattern {
@@ -20,7 +25,9 @@ export interface LayerPattern {
   readonly unsure: readonly string[];
 }
 
-const full = /^(full|full_attention|attention|global|global_attention|hybrid|softmax_attention)$/;
+const full = /^(full|full_attention|global|global_attention|softmax_attention)$/;
+/** Attention of whatever kind the model has. */
+const plain = /^(attention|hybrid)$/;
 const windowed = /^(sliding_attention|sliding_window|local_attention|local|swa|chunked_attention)$/;
 const without =
   /^(conv|mamba2?|linear_attention|recurrent|rwkv|ssm|moe|mlp|ffn|gated_delta_?net|kda|lightning_attention|linear|identity|no_op|skip)$/;
@@ -29,24 +36,51 @@ const without =
 export function layerPattern(config: ConfigReader, count: number, family: Family | undefined): LayerPattern {
   const all = Array.from({ length: count }, (_, layer) => layer);
   const window = windowOf(config, family);
+  // Both may be there, and say the same.
   const kinds = kindsOf(config, count);
-  // All may be there, and say the same.
   const chosen = attendingLayers(config, all);
   const rule = windowRule(config, family);
   const cross = config.numbers('cross_attention_layers') ?? [];
+  const sharing = sharedBy(config, family);
   const asKind = (layer: number, hasWindow: boolean): LayerKind => ({
     layer,
     ...(hasWindow && window !== undefined && { window }),
     ...(cross.includes(layer) && { isCross: true as const }),
   });
   if (kinds) {
-    const unknown = kinds.filter((kind) => !full.test(kind) && !windowed.test(kind) && !without.test(kind));
+    const known = [full, plain, windowed, without];
+    const unknown = kinds.filter((kind) => !known.some((pattern) => pattern.test(kind)));
     const unsure = [...new Set(unknown)].map((kind) => `a layer of kind "${kind}"`);
     if (kinds.length !== count) unsure.push(`${kinds.length} kinds for ${count} layers`);
     const attending = all.filter((layer) => kinds[layer] !== undefined && !without.test(kinds[layer]!));
-    return { layers: attending.map((layer) => asKind(layer, windowed.test(kinds[layer]!))), unsure };
+    const hasWindow = (kind: string, layer: number) =>
+      windowed.test(kind) || (plain.test(kind) && rule(layer));
+    return {
+      layers: sharing(attending.map((layer) => asKind(layer, hasWindow(kinds[layer]!, layer)))),
+      unsure,
+    };
   }
-  return { layers: (chosen ?? all).map((layer) => asKind(layer, rule(layer))), unsure: [] };
+  return { layers: sharing((chosen ?? all).map((layer) => asKind(layer, rule(layer)))), unsure: [] };
+}
+
+/**
+ * Layers that read keys and values of another: the last ones (Gemma 3n), or all but the first of each group (Brandon et al.
+ * 2024, 2405.12981). Layers that have the variables of another: all behind the first of each group (ALBERT, Lan et al. 2019,
+ * 1909.11942), or behind as many blocks as there are (Zamba, Glorioso et al. 2024, 2405.16712).
+ */
+function sharedBy(config: ConfigReader, family: Family | undefined) {
+  const last = config.sizeUnlessNone('num_kv_shared_layers') ?? 0;
+  const ofGroup = config.sizeUnlessNone('cla_share_factor') ?? 1;
+  const group = config.flag('use_cla') === true ? ofGroup : 1;
+  const blocks = config.sizeUnlessNone('num_hidden_groups', 'num_mem_blocks') ?? family?.blocks;
+  const ofLast: Shared = family?.projectsSharedKeys ? 'keys and values' : 'projections too';
+  return (layers: readonly LayerKind[]): readonly LayerKind[] =>
+    layers.map((layer, n) => {
+      if (blocks !== undefined && n >= blocks) return { ...layer, shares: 'all variables' };
+      if (n % group !== 0) return { ...layer, shares: 'projections too' };
+      const first = layers.length - last;
+      return n >= first && first > 0 ? { ...layer, shares: ofLast } : layer;
+    });
 }
 
 /** A kind for each layer, by name. */
@@ -68,16 +102,18 @@ function kindsOf(config: ConfigReader, count: number): readonly string[] | undef
   const numbered = config.numbers('attn_type_list');
   if (numbered) return numbered.map((n) => (n === 0 ? 'linear' : 'attention'));
   const windows = config.numbers('hybrid_layer_pattern');
-  if (windows) return windows.map((n) => (n === 0 ? 'attention' : 'sliding_attention'));
+  if (windows) return windows.map((n) => (n === 0 ? 'full_attention' : 'sliding_attention'));
   return gptNeoKinds(config) ?? blockKinds(config);
 }
 
 /** `[[["global", "local"], 12]]`: a pattern, and how often. */
 function gptNeoKinds(config: ConfigReader): readonly string[] | undefined {
-  return config
+  const list = config.list('attention_layers'); // the same, written out
+  const kinds = config
     .list('attention_types')
     ?.filter((entry): entry is [unknown[], number] => Array.isArray(entry) && Array.isArray(entry[0]))
     .flatMap(([pattern, times]) => Array.from({ length: times }, () => pattern.map(String)).flat());
+  return kinds ?? list?.map(String);
 }
 
 /** A search of architectures leaves some blocks without attention. */
@@ -90,23 +126,28 @@ function blockKinds(config: ConfigReader): readonly string[] | undefined {
 
 /** The numbers of the layers that attend, where not all do. */
 function attendingLayers(config: ConfigReader, all: readonly number[]): readonly number[] | undefined {
-  const numbers = config.numbers('full_attn_idxs', 'attn_layer_indices', 'full_attention_layers');
+  const numbers = config.numbers(
+    'full_attn_idxs',
+    'attn_layer_indices',
+    'full_attention_layers',
+    'hybrid_layer_ids',
+  );
   if (numbers) return numbers.filter((layer) => all.includes(layer));
   const counted = config.within('linear_attn_config')?.numbers('full_attn_layers'); // from 1
   if (counted) return counted.map((n) => n - 1).filter((layer) => all.includes(layer));
-  const period = config.size('attn_layer_period');
+  const period = config.sizeUnlessNone('attn_layer_period');
   if (period) {
     const offset = config.value('attn_layer_offset') ?? 0;
     return all.filter((layer) => layer % period === offset);
   }
-  const interval = config.size('full_attention_interval');
+  const interval = config.sizeUnlessNone('full_attention_interval');
   return interval ? all.filter((layer) => (layer + 1) % interval === 0) : undefined;
 }
 
 /** Tokens of a window, of the layers that have one. */
 function windowOf(config: ConfigReader, family: Family | undefined): number | undefined {
   const isUsed = config.flag('use_sliding_window');
-  const given = config.tokens(
+  const given = config.windowTokens(
     'sliding_window',
     'sliding_window_size',
     'attention_window_size',
@@ -122,15 +163,15 @@ function windowOf(config: ConfigReader, family: Family | undefined): number | un
 function windowRule(config: ConfigReader, family: Family | undefined): (layer: number) => boolean {
   const pattern = config.value('sliding_window_pattern', '_sliding_window_pattern');
   if (typeof pattern === 'string') return (layer) => pattern[layer % pattern.length] === 'L';
-  const period = config.size('sliding_window_pattern', '_sliding_window_pattern');
+  const period = config.sizeUnlessNone('sliding_window_pattern', '_sliding_window_pattern');
   if (period) return (layer) => (layer + 1) % period !== 0;
-  const global = config.size('global_attn_every_n_layers');
+  const global = config.sizeUnlessNone('global_attn_every_n_layers');
   if (global) return (layer) => layer % global !== 0;
   const first = config.value('max_window_layers');
   if (config.flag('use_sliding_window') && typeof first === 'number') return (layer) => layer >= first;
   const withoutRotary = config.numbers('no_rope_layers'); // 0: positions are left out, and all is seen
   if (withoutRotary?.length) return (layer) => withoutRotary[layer] !== 0;
-  const interval = config.size('no_rope_layer_interval');
+  const interval = config.sizeUnlessNone('no_rope_layer_interval');
   if (interval) return (layer) => (layer + 1) % interval !== 0;
   return family?.hasWindow ?? (() => true);
 }

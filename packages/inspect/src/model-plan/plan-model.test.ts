@@ -94,6 +94,7 @@ describe('what a config may say', () => {
     );
     const shared = planModel({ ...llama, num_kv_shared_layers: 3 });
     expect(shared.cache!.bytesPerToken.float16).toBe(all.cache!.bytesPerToken.float16 / 4);
+    expect(planModel({ ...llama, num_kv_shared_layers: 0 })).toEqual(all);
     expect(shared.notes.join()).toContain('3 of 4 layers read the keys and values of another');
   });
 
@@ -141,7 +142,10 @@ describe('what a config may say', () => {
       ...['encoder', 'encoder', 'decoder', 'decoder', 'decoder'],
       ...['decoder, cross', 'decoder, cross', 'decoder, cross'],
     ]);
-    expect(layers.at(-1)!.parameters).toBe(2 * 64 * 64 + 2 * 32 * 64 + 4 * 64);
+    expect(layers.at(-1)!.parameters).toBe(4 * 64 * 64 + 4 * 64); // another layer brings the encoder's width to the decoder's
+    const wide = { ...decoder, cross_attention_hidden_size: 32 };
+    const asWide = planModel({ model_type: 'vision-encoder-decoder', encoder, decoder: wide });
+    expect(asWide.layers.at(-1)!.parameters).toBe(2 * 64 * 64 + 2 * 32 * 64 + 4 * 64);
     expect(cache!.crossBytesPerSourceToken).toEqual(cache!.bytesPerToken);
   });
 });

@@ -5,7 +5,7 @@ import { ConfigReader, isObject } from './config-reader';
 import { type Family, families, type Role } from './families';
 import { layerPattern } from './layer-pattern';
 import { attentionOf, type PlannedAttention } from './planned-attention';
-import { markUnread, names, type Part, required, stackSizes, type Unsure } from './stack-sizes';
+import { markUnread, names, namesOf, type Part, required, stackSizes, type Unsure } from './stack-sizes';
 
 /** Bytes by the storage of a number. */
 export type BytesByStorage = Readonly<Record<CacheStorage, number>>;
@@ -39,7 +39,7 @@ export interface ModelPlan {
 
 /**
  * What the attention of a model takes: layers, parameters, bytes of keys and values. Arithmetic on its config.json; what
- * the file leaves out and its family's code implies is known for some 120 families. A key that bears on attention and is
+ * the file leaves out and its family's code implies is known for some 150 families. A key that bears on attention and is
  * not understood is named in `unsure`, with the number it touches.
  *
  * @param config the parsed config.json of Hugging Face
@@ -65,14 +65,15 @@ export function planModel(config: unknown): ModelPlan {
     parameters: { attention: sum(layers.map(({ parameters }) => parameters)) },
     cache: role === 'encoder' ? null : cacheOf(layers),
     layers,
-    notes: [...notes, ...notesOn(layers)],
+    notes: [...new Set([...notes, ...notesOn(layers)])],
     unsure: part.unsure,
   };
 }
 
 function unsureOf(type: string | undefined, family: Family | undefined): Unsure {
   const unknown = type === undefined ? 'model_type, which is not there' : `model_type "${type}"`;
-  return { attentionLayers: [], parameters: family ? [] : [unknown], cache: family ? [] : [unknown] };
+  const keys = () => (family ? [] : [unknown]);
+  return { attentionLayers: keys(), parameters: keys(), cache: keys() };
 }
 
 /** Models of text and something else keep the sizes of their text in an object of its own. */
@@ -112,66 +113,44 @@ function twoModels(
     const type = reader.text('model_type');
     const family = type === undefined ? undefined : families.get(type);
     const ofFamily = unsureOf(type, family);
-    for (const name of ['parameters', 'cache'] as const) {
+    for (const name of ['attentionLayers', 'parameters', 'cache'] as const) {
       const known = unsure[name].filter((key) => !key.startsWith('model_type'));
       unsure[name].splice(0, Infinity, ...known, ...ofFamily[name]);
     }
     return { reader, family, notes, unsure };
   }) as [Part, Part];
   const sources = oneStack(encoding, 'encoder');
-  const width = sources[0]!.embedDim;
+  const width = decoding.reader.size('cross_attention_hidden_size'); // else a layer outside attention brings them to the decoder's
   const own = oneStack(decoding, 'decoder').filter(({ cross }) => !cross);
   const cross = own.map((layer) => {
     const { embedDim, numKeyValueHeads, headDim, valueHeadDim, parameters } = layer;
-    const wider = numKeyValueHeads * (headDim + valueHeadDim) * (width - embedDim); // keys are as wide as the encoder
-    return { ...layer, cross: true, parameters: parameters + wider, matrices: layer.matrices + wider };
+    const wider = numKeyValueHeads * (headDim + valueHeadDim) * ((width ?? embedDim) - embedDim);
+    return { ...crossOf(layer), parameters: parameters + wider, matrices: layer.matrices + wider };
   });
   for (const part of [encoding, decoding]) markUnread(part);
   return [...sources, ...own, ...cross];
 }
 
-function oneStack(part: Part, role: 'encoder' | 'decoder'): readonly PlannedAttention[] {
+function oneStack(part: Part, side: 'encoder' | 'decoder'): readonly PlannedAttention[] {
   const { reader, family, unsure } = part;
-  const count = required(part, names.layers, (keys) => reader.size(...keys));
+  const count = required(part, namesOf(side).layers, (keys) => reader.size(...keys));
   const pattern = layerPattern(reader, count, family);
   unsure.attentionLayers.push(...pattern.unsure);
   unsure.cache.push(...pattern.unsure);
-  const sizes = stackSizes(part);
-  const layers = pattern.layers.map((kind) => attentionOf(sizes, kind, role));
-  const addsCross = role === 'decoder' && reader.flag('add_cross_attention') === true;
-  const cross = addsCross ? layers.map((layer) => ({ ...layer, cross: true })) : [];
-  return [...sharedParameters(reader, sharedCaches(reader, layers)), ...cross];
+  const sizes = stackSizes(part, side);
+  const layers = pattern.layers.map((kind) => attentionOf(sizes, kind, side));
+  const addsCross = side === 'decoder' && reader.flag('add_cross_attention') === true;
+  return [...layers, ...(addsCross ? layers.map(crossOf) : [])];
 }
 
 function encoderDecoder(part: Part): readonly PlannedAttention[] {
-  const { reader } = part;
-  const ofStack = (side: 'encoder' | 'decoder') => {
-    const prefixed = [`${side}_layers`, `num_${side}_layers`, `${side}_num_layers`];
-    const count = required(part, [...prefixed, ...names.layers], (keys) => reader.size(...keys));
-    const heads = [`${side}_attention_heads`, `${side}_num_heads`, `num_${side}_attention_heads`];
-    const sizes = stackSizes(part, heads);
-    return Array.from({ length: count }, (_, layer) => attentionOf(sizes, { layer }, side));
-  };
-  const [encoder, decoder] = [ofStack('encoder'), ofStack('decoder')];
-  return [...encoder, ...decoder, ...decoder.map((layer) => ({ ...layer, cross: true }))];
+  const decoder = oneStack(part, 'decoder').filter(({ cross }) => !cross);
+  return [...oneStack(part, 'encoder'), ...decoder, ...decoder.map(crossOf)];
 }
 
-/** Layers that read keys and values of another keep none: the last ones (Gemma 3n), or all but one of each group. */
-function sharedCaches(
-  reader: ConfigReader,
-  layers: readonly PlannedAttention[],
-): readonly PlannedAttention[] {
-  const last = reader.size('num_kv_shared_layers') ?? 0;
-  const group = reader.flag('use_cla') === true ? (reader.size('cla_share_factor') ?? 1) : 1;
-  const keeps = (n: number) => n < layers.length - last && n % group === 0;
-  return layers.map((layer, n) => (keeps(n) ? layer : { ...layer, cachedNumbers: 0 }));
-}
-
-/** Layers of one group have the same variables (ALBERT, Lan et al. 2019, 1909.11942). */
-function sharedParameters(reader: ConfigReader, layers: readonly PlannedAttention[]) {
-  const groups = reader.size('num_hidden_groups');
-  if (groups === undefined) return layers;
-  return layers.map((layer, n) => (n < groups ? layer : { ...layer, parameters: 0 }));
+/** The attention to another sequence that a layer has beside its own: all of it is seen. */
+function crossOf({ window: _, ...layer }: PlannedAttention): PlannedAttention {
+  return { ...layer, cross: true };
 }
 
 function cacheOf(layers: readonly PlannedAttention[]): ModelPlan['cache'] {

@@ -1,5 +1,6 @@
 // One attention of one layer: its heads, what it learns, what a cache keeps of it.
 import { ConfigError } from '@polyhead/core';
+import type { ConfigReader } from './config-reader';
 import type { LayerKind } from './layer-pattern';
 import { at, required, type StackSizes } from './stack-sizes';
 
@@ -38,7 +39,7 @@ export function attentionOf(
   side: 'encoder' | 'decoder',
 ): PlannedAttention {
   const { reader, embedDim, family, biases, hasGate } = stack;
-  const latent = reader.size('kv_lora_rank');
+  const latent = latentSize(reader);
   const cross = kind.isCross === true;
   const common = {
     part: side,
@@ -49,24 +50,40 @@ export function attentionOf(
   if (latent !== undefined) return { ...common, ...latentAttention(stack, latent, side) };
   const sizes = headSizes(stack, kind);
   const { numHeads: H, numKeyValueHeads: Hkv, headDim: D, valueHeadDim: Dv } = sizes;
-  const gate = hasGate ? embedDim * H * D : 0;
+  const input = reader.sizeUnlessNone('attention_hidden_size') ?? embedDim;
+  const gate = hasGate ? input * H * D : 0;
   const sharesValues = reader.flag('attention_k_eq_v') === true && kind.window === undefined;
-  const matrices =
-    embedDim * H * D + gate + embedDim * Hkv * (D + (sharesValues ? 0 : Dv)) + H * Dv * embedDim;
+  const [keySize, valueSize] = kind.shares === 'projections too' ? [0, 0] : [D, sharesValues ? 0 : Dv];
+  const matrices = input * H * D + gate + input * Hkv * (keySize + valueSize) + H * Dv * embedDim;
   const bias =
     (biases.includes('q') ? H * D : 0) +
-    (biases.includes('k') ? Hkv * D : 0) +
-    (biases.includes('v') && !sharesValues ? Hkv * Dv : 0) +
+    (biases.includes('k') ? Hkv * keySize : 0) +
+    (biases.includes('v') ? Hkv * valueSize : 0) +
     (biases.includes('o') ? embedDim : 0);
   const sinkFlag = kind.window === undefined ? 'add_full_attention_sink_bias' : 'add_swa_attention_sink_bias';
   const sinks = family?.hasSinks || reader.flag(sinkFlag) ? H : 0;
+  const readsAnother = kind.shares !== undefined && kind.shares !== 'all variables';
+  const adapters = adapterParameters(stack, input, H * D);
   return {
     ...common,
     ...sizes,
-    cachedNumbers: side === 'encoder' ? 0 : Hkv * (D + Dv),
-    parameters: matrices + bias + sinks,
-    matrices,
+    cachedNumbers: side === 'encoder' || readsAnother ? 0 : Hkv * (D + Dv),
+    parameters: adapters + (kind.shares === 'all variables' ? 0 : matrices + bias + sinks),
+    matrices: matrices + adapters,
   };
+}
+
+function latentSize(reader: ConfigReader): number | undefined {
+  const size = reader.sizeUnlessNone('kv_lora_rank');
+  if (reader.flag('use_mla') !== false) return size;
+  reader.value('q_lora_rank', 'qk_nope_head_dim', 'qk_rope_head_dim'); // of a latent that is not used
+  return undefined;
+}
+
+/** Layers with one block's variables may each add products of low rank to its queries, keys and values. */
+function adapterParameters({ reader }: StackSizes, input: number, output: number): number {
+  const rank = reader.sizeUnlessNone('adapter_rank') ?? 0;
+  return reader.flag('use_shared_attention_adapter') === true ? 3 * rank * (input + output) : 0;
 }
 
 /** Layers of a window, and those that see all, may have heads of their own. */
@@ -90,6 +107,13 @@ function headSizes({ reader, heads, keyValueHeads, headDim, embedDim }: StackSiz
   throw new ConfigError('planModel', 'heads must divide the width, and key/value heads the heads', facts);
 }
 
+/** Of a family whose class has none of its own, heads of values share the width. */
+function valueHeadDim({ family, embedDim, notes }: StackSizes, heads: number): number | undefined {
+  if (!family?.valuesShareWidth) return undefined;
+  notes.push(`v_head_dim is not in the file: the family shares the width among its ${heads} heads`);
+  return embedDim / heads;
+}
+
 /**
  * Multi-head latent attention: keys and values of all heads come from one vector of `kv_lora_rank` numbers, beside which
  * lie `qk_rope_head_dim` numbers that are turned by position (DeepSeek-AI 2024, 2405.04434, section 2.1).
@@ -100,9 +124,9 @@ function latentAttention(stack: StackSizes, latent: number, side: 'encoder' | 'd
   const [turned, plain, Dv] = [
     reader.size('qk_rope_head_dim') ?? 0,
     required(stack, ['qk_nope_head_dim', 'qk_head_dim', 'head_dim'], (keys) => reader.size(...keys)),
-    required(stack, ['v_head_dim', 'head_dim'], (keys) => reader.size(...keys)),
+    required(stack, ['v_head_dim', 'head_dim'], (keys) => reader.size(...keys) ?? valueHeadDim(stack, H)),
   ];
-  const ofQueries = reader.size('q_lora_rank');
+  const ofQueries = reader.sizeUnlessNone('q_lora_rank');
   const D = plain + turned;
   const query = ofQueries === undefined ? E * H * D : E * ofQueries + ofQueries * H * D;
   const down = E * (latent + turned);

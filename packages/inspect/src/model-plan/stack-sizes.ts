@@ -4,17 +4,17 @@ import type { ConfigReader } from './config-reader';
 import type { Biases, Family } from './families';
 
 export const names = {
-  embedDim: ['hidden_size', 'n_embd', 'n_embed', 'd_model', 'model_dim', 'dim'],
-  heads: ['num_attention_heads', 'n_head', 'n_heads', 'num_heads', 'num_query_heads'],
+  embedDim: ['hidden_size', 'n_embd', 'n_embed', 'd_model', 'model_dim', 'dim', 'embed_dim', 'emb_dim'],
+  heads: ['num_attention_heads', 'n_head', 'n_heads', 'num_heads', 'num_query_heads', 'attention_heads'],
   keyValueHeads: [
     ...['num_key_value_heads', 'num_kv_heads', 'n_kv_heads', 'n_head_kv', 'kv_n_heads'],
-    ...['num_key_value_heads_per_layer', 'multi_query_group_num'],
+    ...['num_key_value_heads_per_layer', 'multi_query_group_num', 'num_query_groups', 'num_attention_groups'],
   ],
   headDim: ['head_dim', 'attention_head_dim', 'd_kv', 'kv_channels'],
-  layers: ['num_hidden_layers', 'n_layer', 'n_layers', 'num_layers', 'num_transformer_layers'],
+  layers: ['num_hidden_layers', 'n_layer', 'n_layers', 'num_layers', 'num_transformer_layers', 'layers'],
   context: [
     ...['max_position_embeddings', 'n_positions', 'n_ctx', 'max_seq_len', 'max_sequence_length'],
-    ...['seq_length', 'max_context_length', 'max_target_positions'],
+    ...['seq_length', 'max_context_length', 'max_target_positions', 'model_max_length'],
   ],
 } as const;
 
@@ -47,15 +47,27 @@ export interface StackSizes extends Part {
 export type ByLayer = number | readonly number[];
 export const at = (sizes: ByLayer, layer: number) => (typeof sizes === 'number' ? sizes : sizes[layer]!);
 
+/** How an encoder or a decoder names its own. */
+export function namesOf(side: 'encoder' | 'decoder') {
+  const layers = [`${side}_layers`, `num_${side}_layers`, `${side}_num_layers`, `${side}_num_hidden_layers`];
+  const heads = [`${side}_attention_heads`, `${side}_num_heads`, `${side}_num_attention_heads`];
+  return {
+    layers: [...layers, ...names.layers],
+    heads: [...heads, `num_${side}_attention_heads`, ...names.heads],
+    keyValueHeads: [`${side}_num_key_value_heads`, ...names.keyValueHeads],
+  };
+}
+
 /** @throws ConfigError where neither the file nor its family has a size */
-export function stackSizes(part: Part, ofSide: readonly string[] = []): StackSizes {
+export function stackSizes(part: Part, side: 'encoder' | 'decoder'): StackSizes {
   const { reader, family } = part;
   const inner = reader.within('attn_config') ?? reader;
   const byLayer = (keys: readonly string[]) => reader.size(...keys) ?? reader.numbers(...keys);
   const embedDim = required(part, names.embedDim, (keys) => reader.size(...keys));
-  const heads = required(part, [...ofSide, ...names.heads], byLayer);
+  const ofSide = namesOf(side);
+  const heads = required(part, ofSide.heads, byLayer);
   const hasOne = oneKeyValueHead(reader, inner);
-  const said = byLayer(names.keyValueHeads) ?? inner.size(...names.keyValueHeads);
+  const said = byLayer(ofSide.keyValueHeads) ?? inner.size(...names.keyValueHeads);
   const isGated = reader.flag('attn_output_gate', 'attention_output_gate') === true;
   if (inner !== reader) markUnread({ ...part, reader: inner });
   return {
@@ -111,7 +123,8 @@ export function required<T>(
   if (value !== undefined) return value;
   const name = keys.find((key) => typeof part.family?.defaults?.[key] === 'number');
   if (name !== undefined) return defaulted(part, name) as T;
-  throw new ConfigError('planModel', `the config must have ${keys.join(' or ')}`, {
+  const usual = keys.filter((key) => !/^(num_)?(encoder|decoder)_/.test(key));
+  throw new ConfigError('planModel', `the config must have ${usual.slice(0, 3).join(' or ')}`, {
     model_type: part.reader.text('model_type'),
   });
 }
