@@ -15,6 +15,7 @@ export { attendHeads, type HeadsCall } from './layer/attend-heads';
 export { type AttentionSizes, attentionSizes, projectionShapes } from './layer/attention-config';
 export { AttentionLayer, type VariantDescription } from './layer/attention-layer';
 export { normalize } from './layer/normalize';
+export { outputRows } from './layer/output-rows';
 export { seedOf } from './layer/seed';
 export type { WeightSource, WeightStep, WeightTable } from './layer/weight-table';
 export { storeMatrix, type WeightOptions, Weights } from './layer/weights';

@@ -1,11 +1,6 @@
 // How much of a layer's output each head makes: the output without it, compared with the whole.
-import {
-  type Attention,
-  ConfigError,
-  type LayerCall,
-  type LayerInputs,
-  UnsupportedError,
-} from '@polyhead/core';
+import { type Attention, ConfigError, type LayerCall, type LayerInputs } from '@polyhead/core';
+import { outputRows } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 
 /**
@@ -30,10 +25,8 @@ export async function ablateHeads(
   checkLayer(layer);
   const norms = tf.tidy(() => {
     const { output, headOutputs } = layer.apply(inputs, { ...call, returns: ['headOutputs'] });
-    const kernel = layer.getWeights()['output/kernel'];
-    checkParts(headOutputs, kernel);
-    const [, H] = headOutputs!.shape;
-    const parts = Array.from({ length: H }, (_, h) => contributionNorm(headOutputs!, kernel!, h));
+    const { rows } = outputRows('ablateHeads', layer, headOutputs);
+    const parts = Array.from({ length: rows.shape[0] }, (_, h) => contributionNorm(headOutputs!, rows, h));
     return tf.stack([tf.norm(output), ...parts]); // [1 + H]
   });
   try {
@@ -50,26 +43,11 @@ function checkLayer(layer: Attention): void {
 }
 
 /** The norm of what one head adds to the output. */
-function contributionNorm(headOutputs: tf.Tensor4D, kernel: tf.Tensor, h: number): tf.Scalar {
+function contributionNorm(headOutputs: tf.Tensor4D, rows: tf.Tensor3D, h: number): tf.Scalar {
   return tf.tidy(() => {
     const [B, , Sq, Dv] = headOutputs.shape;
     const ofHead = tf.reshape(tf.slice(headOutputs, [0, h, 0, 0], [B, 1, Sq, Dv]), [B * Sq, Dv]);
-    const rows = tf.slice(kernel as tf.Tensor2D, [h * Dv, 0], [Dv, kernel.shape[1]!]); // [Dv, outputDim]
-    return tf.norm(tf.matMul(ofHead, rows)) as tf.Scalar;
+    const own = tf.reshape(tf.slice(rows, [h, 0, 0], [1, Dv, rows.shape[2]]), [Dv, rows.shape[2]]); // [Dv, outputDim]
+    return tf.norm(tf.matMul(ofHead, own)) as tf.Scalar;
   });
-}
-
-/** @throws UnsupportedError unless the output projection takes the heads side by side */
-function checkParts(headOutputs: tf.Tensor4D | undefined, kernel: tf.Tensor | undefined): void {
-  const wanted = headOutputs && headOutputs.shape[1] * headOutputs.shape[3];
-  const reasons = [
-    ...(headOutputs ? [] : ['it does not return headOutputs']),
-    ...(kernel ? [] : ['it has no variable output/kernel']),
-    ...(headOutputs && kernel && kernel.shape[0] !== wanted
-      ? [`output/kernel has ${kernel.shape[0]} rows, the heads ${wanted}`]
-      : []),
-  ];
-  if (reasons.length > 0) {
-    throw new UnsupportedError('ablateHeads', 'the output must be a projection of all heads', reasons);
-  }
 }

@@ -5,6 +5,7 @@ export {
   type BlockOptions,
   type BlockParts,
   type BlockResult,
+  type LayerOutput,
   TransformerBlock,
 } from './blocks/transformer-block';
 export { configFromGguf, type GgufOptions } from './families/config-from-gguf';
@@ -65,3 +66,4 @@ export {
   type EncoderDecoderConfig,
   type EncoderDecoderParts,
 } from './models/encoder-decoder';
+export type { LogitPart, LogitParts } from './models/logit-parts';

@@ -87,6 +87,18 @@ export interface BlockCall {
   readonly kernel?: AttentionKernel | undefined;
   /** Switches dropout on. Default: off. */
   readonly training?: Training | undefined;
+  /** Is told what each layer gives, while its tensors live. Default: nobody. */
+  readonly onOutput?: ((given: LayerOutput) => void) | undefined;
+}
+
+/** What a layer of a block gives: with norms `pre` that is what it adds to the tokens. */
+export interface LayerOutput {
+  /** [B, S, E] */
+  readonly output: tf.Tensor3D;
+  /** The layer, where it is attention. */
+  readonly attention?: Attention | undefined;
+  /** Of attention: [B, H, S, Dv], where the layer returns them. */
+  readonly headOutputs?: tf.Tensor4D | undefined;
 }
 
 /** What a block gives. */
@@ -162,9 +174,17 @@ export class TransformerBlock extends Layer<BlockOptions> {
   apply(x: tf.Tensor, call: BlockCall = {}): BlockResult {
     const kernels: string[] = [];
     const output = cleanTidy(() => {
-      const self = (y: tf.Tensor3D) => heard(this.attendSelf(y, call), kernels);
-      const cross = (y: tf.Tensor3D) => heard(this.attendMemory(y, call), kernels);
-      const forward = (y: tf.Tensor3D) => this.feedForward.apply(y);
+      const told = (given: LayerOutput) => {
+        call.onOutput?.(given);
+        return given.output;
+      };
+      const heard = ({ kernel, output, headOutputs }: Attended, attention: Attention) => {
+        kernels.push(kernel);
+        return told({ output, attention, headOutputs });
+      };
+      const self = (y: tf.Tensor3D) => heard(this.attendSelf(y, call), this.attention);
+      const cross = (y: tf.Tensor3D) => heard(this.attendMemory(y, call), this.crossAttention!);
+      const forward = (y: tf.Tensor3D) => told({ output: this.feedForward.apply(y) });
       const input = x as tf.Tensor3D;
       if (this.config.parallel) {
         const attended = this.dropped('attention', self(this.normalized('attentionNorm', input)), call);
@@ -221,14 +241,15 @@ export class TransformerBlock extends Layer<BlockOptions> {
     const training = this.trainingOf(call.training, 'attention');
     return this.attention.apply(
       { query: x },
-      { mask, cache, lengths: cache && lengths, positions, kernel, training },
+      { mask, cache, lengths: cache && lengths, positions, kernel, training, returns: returnsOf(call) },
     );
   }
 
   private attendMemory(x: tf.Tensor3D, call: BlockCall): Attended {
     const { memory, memoryLengths, crossCache: cache, kernel } = call;
     const attention = this.crossAttention!;
-    const shared: LayerCall = { kernel, training: this.trainingOf(call.training, 'crossAttention') };
+    const training = this.trainingOf(call.training, 'crossAttention');
+    const shared: LayerCall = { kernel, training, returns: returnsOf(call) };
     if (cache?.sealed) return attention.apply({ query: x }, { ...shared, cache });
     if (!memory) throw new ConfigError(kind, 'cross-attention needs a memory, or a sealed cache', { memory });
     if (!cache) return attention.apply({ query: x, key: memory }, { ...shared, mask: call.memoryMask });
@@ -245,10 +266,7 @@ export class TransformerBlock extends Layer<BlockOptions> {
 type Norm = ReturnType<typeof makeNorm>;
 type Attended = ReturnType<Attention['apply']>;
 
-function heard({ output, kernel }: Attended, kernels: string[]): tf.Tensor3D {
-  kernels.push(kernel);
-  return output;
-}
+const returnsOf = ({ onOutput }: BlockCall) => (onOutput ? (['headOutputs'] as const) : undefined);
 
 /** @throws ConfigError for what is no attention */
 function checkAttention(name: string, layer: Attention): Attention {

@@ -55,8 +55,24 @@ export class LayerNorm extends Layer<LayerNormConfig> {
    * @returns [..., E]
    */
   apply<T extends tf.Tensor>(x: T): T {
-    const weights = { gain: this.weights.get('gain'), offset: this.weights.find('offset') };
-    return normalize(x, { kind: 'layer', epsilon: this.config.epsilon ?? 1e-5 }, weights);
+    return normalize(x, this.options, {
+      gain: this.weights.get('gain'),
+      offset: this.weights.find('offset'),
+    });
+  }
+
+  /** As `RmsNorm.frozen`: also about the mean of each part. The offset, which belongs to no part, is left out. */
+  frozen(parts: tf.Tensor, x: tf.Tensor): tf.Tensor {
+    return frozen(parts, x, [this.options, this.weights.get('gain')]);
+  }
+
+  /** [E], where there is one. */
+  get offset(): tf.Tensor | undefined {
+    return this.weights.find('offset');
+  }
+
+  private get options() {
+    return { kind: 'layer', epsilon: this.config.epsilon ?? 1e-5 } as const;
   }
 }
 
@@ -83,9 +99,39 @@ export class RmsNorm extends Layer<RmsNormConfig> {
    * @returns [..., E]
    */
   apply<T extends tf.Tensor>(x: T): T {
-    const { epsilon = 1e-6 } = this.config;
-    return normalize(x, { kind: 'rms', epsilon }, { gain: this.weights.get('gain') });
+    return normalize(x, this.options, { gain: this.weights.get('gain') });
   }
+
+  /**
+   * Parts of x, divided by what x is divided by: those of a sum give the norm of the sum (Elhage et al. 2021, _A Mathematical
+   * Framework for Transformer Circuits_).
+   *
+   * @param parts [..., E]
+   * @param x what the norm would get; broadcasts to the parts
+   * @returns [..., E]
+   */
+  frozen(parts: tf.Tensor, x: tf.Tensor): tf.Tensor {
+    return frozen(parts, x, [this.options, this.weights.get('gain')]);
+  }
+
+  private get options() {
+    return { kind: 'rms', epsilon: this.config.epsilon ?? 1e-6 } as const;
+  }
+}
+
+function frozen(
+  parts: tf.Tensor,
+  x: tf.Tensor,
+  [{ kind, epsilon }, gain]: readonly [
+    { readonly kind: 'layer' | 'rms'; readonly epsilon: number },
+    tf.Tensor,
+  ],
+): tf.Tensor {
+  return tf.tidy(() => {
+    const centered = (y: tf.Tensor) => (kind === 'layer' ? tf.sub(y, tf.mean(y, -1, true)) : y);
+    const size = tf.sqrt(tf.add(tf.mean(tf.square(centered(x)), -1, true), epsilon)); // [..., 1]
+    return tf.mul(tf.div(centered(parts), size), gain);
+  });
 }
 
 /** Which normalization the blocks of a model have. Plain JSON. */

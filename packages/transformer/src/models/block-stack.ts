@@ -198,8 +198,13 @@ export abstract class BlockStack<Config extends StackConfig> extends Layer<Confi
   }
 
   /** The norm behind the last block, where there is one. */
+  protected get finalNorm(): LayerNorm | RmsNorm | undefined {
+    return this.norms.final;
+  }
+
+  /** What comes out of the last block, normalized where there is such a norm. */
   protected finished(hidden: tf.Tensor3D): tf.Tensor3D {
-    return this.norms.final?.apply(hidden) ?? hidden;
+    return this.finalNorm?.apply(hidden) ?? hidden;
   }
 
   private withSegments(x: tf.Tensor3D, segments: tf.Tensor | undefined): tf.Tensor3D {

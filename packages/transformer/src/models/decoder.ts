@@ -31,6 +31,7 @@ import {
   stackOptions,
 } from './block-stack';
 import type { CausalCall, CausalModel, CausalResult, LayerCacheShapes, LayerCaches } from './causal-model';
+import { checkSum, LastTokenParts, type LogitParts } from './logit-parts';
 import { restorer } from './take-back';
 
 /** Describes a `Decoder`. Plain JSON. */
@@ -138,43 +139,94 @@ export class Decoder extends BlockStack<DecoderConfig> implements CausalModel {
   }
 
   private run(ids: tf.Tensor, options: CausalCall, starts: readonly number[]): CausalResult {
-    const { cache, lengths, memory, memoryLengths, kernel, training } = options;
     const kernels: string[] = [];
     const logits = cleanTidy(() => {
-      const start = starts.every((first) => first === starts[0]) ? starts.slice(0, 1) : starts;
-      const isPadded = options.leftPadding?.some((count) => count > 0) ?? false;
-      const positions = isPadded ? [{ start }] : undefined;
-      const maskOf = this.masksOf(options);
-      const memoryMask = memoryLengths && validLengths(memoryLengths);
-      const embedded = this.embedded(ids, { positions: { start }, training });
-      const through = this.throughBlocks(embedded, (index) => ({
-        mask: maskOf(index),
-        positions,
-        cache: cache?.self[index],
-        lengths,
-        memory,
-        memoryLengths,
-        memoryMask,
-        crossCache: cache?.cross?.[index],
-        kernel,
-        training,
-      }));
+      const through = this.hidden(ids, options, { starts });
       kernels.push(...through.kernels);
       return this.scores(this.finished(lastRows(through.hidden, options)));
     });
     return { logits, kernels };
   }
 
+  /**
+   * The logits of the next token as a sum of what the embedding, each head and each feed-forward layer add (direct logit
+   * attribution: nostalgebraist 2020, _interpreting GPT: the logit lens_; Elhage et al. 2021, _A Mathematical Framework for
+   * Transformer Circuits_). The last norm divides each part by the size of the whole. A part that works through a later layer
+   * counts as that layer's. Allocates exactly its result.
+   *
+   * @param ids [B, S], int32
+   * @throws UnsupportedError where tokens are no such sum: norms `post` and `sandwich`, cross-attention, and attention whose
+   *   output is no projection of its heads
+   * @throws ShapeError, ConfigError as `apply` does
+   * @example
+   * const { parts, logits } = model.logitParts(ids); // logits [P, 1, V]: what parts[p] adds to each token of the vocabulary
+   */
+  logitParts(ids: tf.Tensor, call: Pick<CausalCall, 'kernel'> = {}): LogitParts {
+    const where = `${kind}.logitParts`;
+    const options = normalizeOptions<CausalCall>(where, 'call', call, ['kernel']);
+    checkTensor(where, 'ids', ids, ['[B, S]', {}, 'int32']);
+    checkSum(where, this);
+    const starts = this.startsOf(ids, options);
+    const found = new LastTokenParts(where);
+    try {
+      const logits = cleanTidy(() => {
+        const { hidden } = this.hidden(ids, options, { starts, found });
+        return found.logits(lastRows(hidden, { logits: 'last' }), {
+          norm: this.finalNorm,
+          products: (x) => this.products(x),
+          bias: this.weights.find('head/bias'),
+        });
+      });
+      return { parts: found.parts, logits };
+    } finally {
+      found.dispose();
+    }
+  }
+
+  /** What comes out of the last block, [B, S, E], and which kernels ran. */
+  private hidden(
+    ids: tf.Tensor,
+    options: CausalCall,
+    { starts, found }: { readonly starts: readonly number[]; readonly found?: LastTokenParts },
+  ) {
+    const { cache, lengths, memory, memoryLengths, kernel, training } = options;
+    const start = starts.every((first) => first === starts[0]) ? starts.slice(0, 1) : starts;
+    const isPadded = options.leftPadding?.some((count) => count > 0) ?? false;
+    const positions = isPadded ? [{ start }] : undefined;
+    const maskOf = this.masksOf(options);
+    const memoryMask = memoryLengths && validLengths(memoryLengths);
+    const embedded = this.embedded(ids, { positions: { start }, training });
+    found?.addEmbedding(embedded);
+    return this.throughBlocks(embedded, (index) => ({
+      mask: maskOf(index),
+      positions,
+      cache: cache?.self[index],
+      lengths,
+      memory,
+      memoryLengths,
+      memoryMask,
+      crossCache: cache?.cross?.[index],
+      kernel,
+      training,
+      onOutput: found && ((given) => found.addOutput(index, given)),
+    }));
+  }
+
   /** [B, S, E] to [B, S, V]. */
   private scores(hidden: tf.Tensor3D): tf.Tensor3D {
-    const { logitScale = 1, logitSoftcap = 0 } = this.config;
-    const { head = 'own' } = this.config;
+    const { logitSoftcap = 0 } = this.config;
     const bias = this.weights.find('head/bias');
+    const products = this.products(hidden);
+    const biased = bias ? addBroadcast(products, bias) : products;
+    return logitSoftcap === 0 ? biased : tf.mul(tf.tanh(tf.div(biased, logitSoftcap)), logitSoftcap);
+  }
+
+  /** The products with the head, scaled: [B, S, E] to [B, S, V]. */
+  private products(hidden: tf.Tensor3D): tf.Tensor3D {
+    const { head = 'own', logitScale = 1 } = this.config;
     const products =
       head === 'own' ? project(hidden, this.weights.matrix('head/kernel')) : this.embedding.logits(hidden);
-    const scaled: tf.Tensor3D = logitScale === 1 ? products : tf.mul(products, logitScale);
-    const biased = bias ? addBroadcast(scaled, bias) : scaled;
-    return logitSoftcap === 0 ? biased : tf.mul(tf.tanh(tf.div(biased, logitSoftcap)), logitSoftcap);
+    return logitScale === 1 ? products : tf.mul(products, logitScale);
   }
 
   /** The mask of each block; blocks of one window share one, so that it is compiled once. */
