@@ -1,12 +1,12 @@
-// Products of a few rows, whose weights are read once, where they lie: nothing is packed.
+// Products of a few rows, whose weights are read once, where they lie: nothing is packed. Of one row, and of tables, they are
+// read as four streams, each from one end of its quarter to the other: memory runs ahead of each of them, where rows that
+// follow each other, read side by side, would end one stream after the other.
 import { Product } from './call';
-import { madd, sumOf } from './simd';
+import { loadFour, madd, storeFour, sumsOf } from './simd';
 
 /** So many rows at most: of more, tiles are faster, though what they read must be packed. */
 const FEW_ROWS: i32 = 8;
 const FEW_ROWS_OF_TABLE: i32 = 3;
-/** Sums of one row that stay in a first cache of 32 KiB while weights stream through it. */
-const CACHED: usize = 8192;
 
 export function isOfFewRows(product: Product): bool {
   return product.format === 0 && product.leftTerm === 4 && product.rows <= (product.rightTerm === 4 ? FEW_ROWS_OF_TABLE : FEW_ROWS);
@@ -18,43 +18,59 @@ export function multiplyFewRows(product: Product, from: i32, to: i32): void {
   else addTerms(product, from, to);
 }
 
-/** Each column lies as a row of a table: products of two rows. */
+/** Each column lies as a row of a table: products of two rows, of four columns at a time. */
 function dotColumns(product: Product, from: i32, to: i32): void {
-  const terms = product.terms;
+  const quarter = (to - from) >> 2;
+  let column = from;
+  for (; column < from + quarter; column++) dotFour(product, column, quarter);
+  // What is left, each as four times the same.
+  for (column += 3 * quarter; column < to; column++) dotFour(product, column, 0);
+}
+
+/** Four columns, so many apart, with all rows. Exported by the module, so that it stays a function: inlined, it is slower. */
+export function dotFour(product: Product, column: i32, apart: i32): void {
+  const columnStep = product.rightColumn;
+  const ahead = (apart as usize) * columnStep;
   const bias = product.bias;
-  const step = (product.columns as usize) << 2;
-  for (let column = from; column < to; column++) {
-    const weights = product.right + (column as usize) * product.rightColumn;
-    const at = (column as usize) << 2;
-    for (let row: usize = 0; row < (product.rows as usize); row++) {
-      const sum = dot(product.left + row * product.leftRow, weights, terms);
-      store<f32>(product.to + row * step + at, bias ? sum + load<f32>(bias + at) : sum);
+  const at = (column as usize) << 2;
+  const step = (apart as usize) << 2;
+  for (let row: usize = 0; row < (product.rows as usize); row++) {
+    let a = product.right + (column as usize) * columnStep;
+    let b = a + ahead;
+    let c = b + ahead;
+    let d = c + ahead;
+    let x = product.left + row * product.leftRow;
+    const end = x + ((product.terms as usize) << 2);
+    let a0 = f32x4.splat(0);
+    let a1 = a0;
+    let b0 = a0;
+    let b1 = a0;
+    let c0 = a0;
+    let c1 = a0;
+    let d0 = a0;
+    let d1 = a0;
+    for (; x + 32 <= end; x += 32, a += 32, b += 32, c += 32, d += 32) {
+      const x0 = v128.load(x);
+      const x1 = v128.load(x, 16);
+      a0 = madd(x0, v128.load(a), a0);
+      a1 = madd(x1, v128.load(a, 16), a1);
+      b0 = madd(x0, v128.load(b), b0);
+      b1 = madd(x1, v128.load(b, 16), b1);
+      c0 = madd(x0, v128.load(c), c0);
+      c1 = madd(x1, v128.load(c, 16), c1);
+      d0 = madd(x0, v128.load(d), d0);
+      d1 = madd(x1, v128.load(d, 16), d1);
     }
+    let sums = sumsOf(f32x4.add(a0, a1), f32x4.add(b0, b1), f32x4.add(c0, c1), f32x4.add(d0, d1));
+    for (; x < end; x += 4, a += 4, b += 4, c += 4, d += 4) {
+      sums = madd(v128.load32_splat(x), loadFour(a, b, c, d), sums);
+    }
+    if (bias) sums = f32x4.add(sums, loadFour(bias + at, bias + at + step, bias + at + 2 * step, bias + at + 3 * step));
+    storeFour(product.to + row * ((product.columns as usize) << 2) + at, step, sums);
   }
 }
 
-function dot(x: usize, y: usize, count: i32): f32 {
-  let s0 = f32x4.splat(0);
-  let s1 = s0;
-  let s2 = s0;
-  let s3 = s0;
-  const end = x + ((count as usize) << 2);
-  for (; x + 64 <= end; x += 64, y += 64) {
-    s0 = madd(v128.load(x), v128.load(y), s0);
-    s1 = madd(v128.load(x, 16), v128.load(y, 16), s1);
-    s2 = madd(v128.load(x, 32), v128.load(y, 32), s2);
-    s3 = madd(v128.load(x, 48), v128.load(y, 48), s3);
-  }
-  for (; x + 16 <= end; x += 16, y += 16) s0 = madd(v128.load(x), v128.load(y), s0);
-  let sum = sumOf(f32x4.add(f32x4.add(s0, s1), f32x4.add(s2, s3)));
-  for (; x < end; x += 4, y += 4) sum += load<f32>(x) * load<f32>(y);
-  return sum;
-}
-
-/**
- * Each term adds a row of the weights. Read one by one they come from memory as fast as it gives them, and sums in the first
- * cache cost little; where there are too many for it, or several rows, terms are taken together.
- */
+/** Each term adds a row of the weights, four of them at a time. */
 function addTerms(product: Product, from: i32, to: i32): void {
   const step = (product.columns as usize) << 2;
   const bytes = ((to - from) as usize) << 2;
@@ -63,18 +79,21 @@ function addTerms(product: Product, from: i32, to: i32): void {
     if (product.bias) memory.copy(sums + row * step, product.bias + ((from as usize) << 2), bytes);
     else memory.fill(sums + row * step, 0, bytes);
   }
-  const together = product.rows > 1 ? 4 : bytes > CACHED ? 8 : 1;
   const weightStep = product.rightTerm;
+  const quarter = product.terms >> 2;
   let weights = product.right + ((from as usize) << 2);
   let x = product.left;
-  let term = 0;
-  for (; term + together <= product.terms; term += together, x += (together as usize) << 2) {
-    if (together === 8) addEight(x, weights, weightStep, sums, bytes);
-    else if (together === 4) addFour(product, x, weights, sums, bytes);
-    else addOne(load<f32>(x), weights, sums, bytes);
-    weights += (together as usize) * weightStep;
+  for (let n = 0; n < quarter; n++) {
+    if (product.rows > 1) addFour(product, x, weights, sums, bytes);
+    else addQuarters(x, quarter, weights, weightStep, sums, bytes);
+    const taken: usize = product.rows > 1 ? 4 : 1;
+    x += taken << 2;
+    weights += taken * weightStep;
   }
-  for (; term < product.terms; term++, x += 4, weights += weightStep) {
+  const left = quarter << 2;
+  x = product.left + ((left as usize) << 2);
+  weights = product.right + ((from as usize) << 2) + (left as usize) * weightStep;
+  for (let term = left; term < product.terms; term++, x += 4, weights += weightStep) {
     for (let row: usize = 0; row < (product.rows as usize); row++) {
       addOne(load<f32>(x + row * product.leftRow), weights, sums + row * step, bytes);
     }
@@ -84,69 +103,40 @@ function addTerms(product: Product, from: i32, to: i32): void {
 function addOne(x: f32, weights: usize, sums: usize, bytes: usize): void {
   const end = sums + bytes;
   const splat = f32x4.splat(x);
-  for (; sums + 64 <= end; sums += 64, weights += 64) {
+  for (; sums + 16 <= end; sums += 16, weights += 16) {
     v128.store(sums, madd(splat, v128.load(weights), v128.load(sums)));
-    v128.store(sums, madd(splat, v128.load(weights, 16), v128.load(sums, 16)), 16);
-    v128.store(sums, madd(splat, v128.load(weights, 32), v128.load(sums, 32)), 32);
-    v128.store(sums, madd(splat, v128.load(weights, 48), v128.load(sums, 48)), 48);
   }
   for (; sums < end; sums += 4, weights += 4) store<f32>(sums, load<f32>(sums) + x * load<f32>(weights));
 }
 
-/** Eight terms of one row. Exported by the module, so that it stays a function: inlined, it is slower. */
-export function addEight(x: usize, weights: usize, step: usize, sums: usize, bytes: usize): void {
+/** Four terms of one row, a quarter of all apart. Exported as `dotFour`. */
+export function addQuarters(x: usize, quarter: i32, weights: usize, step: usize, sums: usize, bytes: usize): void {
   const end = sums + bytes;
+  const apart = (quarter as usize) << 2;
+  const ahead = (quarter as usize) * step;
   const x0 = v128.load32_splat(x);
-  const x1 = v128.load32_splat(x, 4);
-  const x2 = v128.load32_splat(x, 8);
-  const x3 = v128.load32_splat(x, 12);
-  const x4 = v128.load32_splat(x, 16);
-  const x5 = v128.load32_splat(x, 20);
-  const x6 = v128.load32_splat(x, 24);
-  const x7 = v128.load32_splat(x, 28);
+  const x1 = v128.load32_splat(x + apart);
+  const x2 = v128.load32_splat(x + 2 * apart);
+  const x3 = v128.load32_splat(x + 3 * apart);
   let w0 = weights;
-  let w1 = w0 + step;
-  let w2 = w1 + step;
-  let w3 = w2 + step;
-  let w4 = w3 + step;
-  let w5 = w4 + step;
-  let w6 = w5 + step;
-  let w7 = w6 + step;
-  for (; sums + 32 <= end; sums += 32) {
-    let a = madd(x0, v128.load(w0), v128.load(sums));
-    let b = madd(x0, v128.load(w0, 16), v128.load(sums, 16));
-    a = madd(x1, v128.load(w1), a);
-    b = madd(x1, v128.load(w1, 16), b);
-    a = madd(x2, v128.load(w2), a);
-    b = madd(x2, v128.load(w2, 16), b);
-    a = madd(x3, v128.load(w3), a);
-    b = madd(x3, v128.load(w3, 16), b);
-    a = madd(x4, v128.load(w4), a);
-    b = madd(x4, v128.load(w4, 16), b);
-    a = madd(x5, v128.load(w5), a);
-    b = madd(x5, v128.load(w5, 16), b);
-    a = madd(x6, v128.load(w6), a);
-    b = madd(x6, v128.load(w6, 16), b);
-    v128.store(sums, madd(x7, v128.load(w7), a));
-    v128.store(sums, madd(x7, v128.load(w7, 16), b), 16);
-    w0 += 32;
-    w1 += 32;
-    w2 += 32;
-    w3 += 32;
-    w4 += 32;
-    w5 += 32;
-    w6 += 32;
-    w7 += 32;
+  let w1 = w0 + ahead;
+  let w2 = w1 + ahead;
+  let w3 = w2 + ahead;
+  for (; sums + 32 <= end; sums += 32, w0 += 32, w1 += 32, w2 += 32, w3 += 32) {
+    const a = madd(x1, v128.load(w1), madd(x0, v128.load(w0), v128.load(sums)));
+    const b = madd(x1, v128.load(w1, 16), madd(x0, v128.load(w0, 16), v128.load(sums, 16)));
+    v128.store(sums, madd(x3, v128.load(w3), madd(x2, v128.load(w2), a)));
+    v128.store(sums, madd(x3, v128.load(w3, 16), madd(x2, v128.load(w2, 16), b)), 16);
   }
   for (; sums < end; sums += 4, w0 += 4) {
     let sum = load<f32>(sums);
     let w = w0;
-    for (let n: usize = 0; n < 32; n += 4, w += step) sum += load<f32>(x + n) * load<f32>(w);
+    for (let n: usize = 0; n < 4; n++, w += ahead) sum += load<f32>(x + n * apart) * load<f32>(w);
     store<f32>(sums, sum);
   }
 }
 
-/** Four terms of some rows: eight columns of the weights stay in registers while all rows take them. Exported as `addEight`. */
+/** Four terms of some rows: eight columns of the weights stay in registers while all rows take them. Exported as `dotFour`. */
 export function addFour(product: Product, x: usize, weights: usize, sums: usize, bytes: usize): void {
   const rows = product.rows;
   const leftRow = product.leftRow;

@@ -4,8 +4,8 @@ import { isOfFewRows, multiplyFewRows } from './few-rows';
 import { isOfFewRowsOfBlocks, multiplyFewRowsOfBlocks, workspaceOfBlocks } from './few-rows-of-blocks';
 import { multiplyRows, workspaceOf } from './many-rows';
 
-export { addEight, addFour } from './few-rows';
-export { dotInt8, dotQ4, dotQ8 } from './few-rows-of-blocks';
+export { addFour, addQuarters, dotFour } from './few-rows';
+export { dotInt8, dotQ8, dotQ40, dotQ41 } from './few-rows-of-blocks';
 export { fourRows, sixRows } from './tile';
 
 /** Bytes of the workspace that one thread needs; 0: none. */
