@@ -60,11 +60,11 @@ export function whatItBrings(
 }
 
 /**
- * What fewer heads save a step, and of that what they save where the cache is almost empty: the projections.
+ * What fewer heads save a step, and of that what they save where the cache is almost empty, with `fewTokens`: the projections.
  *
  * @param times of all heads and of fewer, with the longest context and almost without
  */
-function projectionsOf(times: readonly number[]): Pick<Brought, 'projections'> {
+export function projectionsOf(times: readonly number[]): Pick<Brought, 'projections'> {
   const [full, fewer, fullEmpty, fewerEmpty] = times as [number, number, number, number];
   const [saved, ofProjections] = [full - fewer, fullEmpty - fewerEmpty];
   if (!(saved > 0)) return {}; // less than the machine's noise

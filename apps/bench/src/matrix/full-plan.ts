@@ -1,6 +1,7 @@
 // What `bench full` measures: each axis alone, from one base, and chosen pairs. All that a registry has is in it.
 import { registries as all, none, type Registries } from '../axes/registries';
 import type { BackendName } from '../backends/backend-name';
+import { fewTokens } from '../compare/comparison';
 import type { TimeLimit } from './measure-cells';
 import { costCallOf, flopOf } from './phases';
 import type { CellAxes, Phase } from './result';
@@ -57,7 +58,7 @@ export function fullPlan(backends: readonly BackendName[], registries: Registrie
     vary('layers', 'prefill', { layer: of(affordable) }),
     vary('layers', 'decode', { layer: of(layers) }),
     vary('variants and lengths', 'decode', {
-      tokens: [shortest, short, long, longest],
+      tokens: [fewTokens, short, long, longest],
       variant: of(variants),
     }),
     vary('variants and caches', 'decode', { variant: of(variants), cache: of(caches) }),
@@ -73,7 +74,7 @@ export function fullPlan(backends: readonly BackendName[], registries: Registrie
       vary(
         `variants and lengths of ${name}`,
         'decode',
-        { tokens: [shortest, 1024, longest], variant: of(variants) },
+        { tokens: [fewTokens, 1024, longest], variant: of(variants) },
         { layer: name },
       ),
     ),

@@ -5,12 +5,19 @@ import { percent } from '../print/format-number';
 import { type Html, html, picture } from './html';
 import { foldedTable, table } from './table';
 
+/** What a head does, in numbers and by name. */
+export type HeadRole = Pick<HeadStatistics, 'entropy' | 'distance' | 'strongestColumn'> & {
+  readonly pattern: string;
+};
+
 export interface PageMaps {
   /** Of the picture. */
   readonly title: string;
   readonly caption: Html;
   readonly pieces: readonly Piece[];
   readonly heads: HeadWeights;
+  /** What each does. Default: computed from the weights. */
+  readonly statistics?: readonly HeadRole[];
   /** Numbers of heads, where they are not all: from 1. */
   readonly numbers?: readonly number[];
   /** One more column, a share by head. */
@@ -40,7 +47,10 @@ function columnsFor(heads: number, queries: readonly string[]): number {
 }
 
 /** The token that a head rests on, in words; undefined where it rests on none. */
-export function sinkOf({ strongestColumn }: HeadStatistics, pieces: readonly Piece[]): string | undefined {
+export function sinkOf(
+  { strongestColumn }: Pick<HeadRole, 'strongestColumn'>,
+  pieces: readonly Piece[],
+): string | undefined {
   const { key, share } = strongestColumn;
   if (!(share >= leastSink)) return undefined;
   return `${key === 0 ? 'the first token, ' : ''}“${pieces[key]!.text}”, ${percent(share)}`;
@@ -50,12 +60,13 @@ const nameOf = ({ numbers }: PageMaps, h: number) => `head ${numbers?.[h] ?? h +
 
 function rolesTable(maps: PageMaps): Html {
   const { heads, pieces, more, title } = maps;
-  const rows = headStatistics(heads).map((statistics, h) => [
+  const { statistics = headStatistics(heads) } = maps;
+  const rows = statistics.map((role, h) => [
     nameOf(maps, h),
-    statistics.pattern,
-    sinkOf(statistics, pieces) ?? 'none',
-    { text: statistics.entropy.toFixed(2), value: statistics.entropy },
-    { text: statistics.distance.toFixed(1), value: statistics.distance },
+    role.pattern,
+    sinkOf(role, pieces) ?? 'none',
+    { text: role.entropy.toFixed(2), value: role.entropy },
+    { text: role.distance.toFixed(1), value: role.distance },
     ...(more ? [{ text: percent(more.shares[h]!), value: more.shares[h]! }] : []),
   ]);
   const head = ['head', 'pattern here', 'sink', 'entropy, nats', 'distance, tokens'];

@@ -33,3 +33,17 @@ it('compares nothing that took its turns elsewhere', () => {
   const cells = result.cells.map((cell, n) => ({ ...cell, turns: `comparison ${n}` }));
   expect(broughtOf({ ...result, cells })).toBeUndefined();
 });
+
+it('says what smaller projections save, where the same heads were measured with an almost empty cache', () => {
+  expect(broughtOf(result)!.projections).toBeUndefined();
+  const ofPair = (cell: (typeof result.cells)[number]) =>
+    cell.tokens === 2048 && cell.cache === 'static' && ['multi-head', 'grouped-6'].includes(cell.variant);
+  const empty = result.cells.filter(ofPair).map((cell) => ({
+    ...cell,
+    tokens: 32,
+    time: { ...cell.time, median: cell.variant === 'multi-head' ? 3 : 2 },
+  }));
+  const { heads, projections } = broughtOf({ ...result, cells: [...result.cells, ...empty] })!;
+  const saved = heads!.from.milliseconds - heads!.to.milliseconds;
+  expect(projections).toEqual({ tokens: 32, saved, ofProjections: 1, share: 1 / saved });
+});

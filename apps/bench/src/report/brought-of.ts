@@ -1,4 +1,6 @@
 // What each choice brings a token, out of all cells of a result: of two that differ in one choice alone, and took turns.
+import { fewTokens } from '../compare/comparison';
+import { projectionsOf } from '../compare/what-it-brings';
 import type { Brought, CellAxes, MatrixResult, MeasuredCell } from '../matrix/result';
 import { turnsOf } from './cell-lines';
 
@@ -32,7 +34,7 @@ export function broughtOf({ cells, layers, memory }: MatrixResult): Brought | un
       layer: title,
       ...{ tokens: base.tokens, batch: base.batch, cache: base.cache },
       ...(kernel && { kernel: contrastOf(kernel) }),
-      ...(heads && { heads: contrastOf(heads) }),
+      ...(heads && { heads: contrastOf(heads), ...projectionsIn(own, heads) }),
       ...(storage && { storage: contrastOf(storage) }),
       outweighs: [base, ...(heads ? [heads[1]] : [])].flatMap(({ variant, keyValueHeads }) => {
         const tokens = rows.find((row) => row.variant === variant)?.outweighsFrom;
@@ -61,6 +63,26 @@ function pairOf(
     if (from) return [from, to];
   }
   return undefined;
+}
+
+/** Where the same two were measured in the same turns with an almost empty cache. */
+function projectionsIn(
+  cells: readonly MeasuredCell[],
+  heads: readonly [MeasuredCell, MeasuredCell],
+): Pick<Brought, 'projections'> {
+  const others = choices.filter((name) => name !== 'tokens');
+  const empty = heads.map((like) =>
+    cells.find(
+      (cell) =>
+        cell.tokens === fewTokens &&
+        turnsOf(cell) === turnsOf(like) &&
+        others.every((name) => cell[name] === like[name]),
+    ),
+  );
+  const found = [...heads, ...empty].filter((cell) => cell !== undefined);
+  return found.length === 4 && heads[0].tokens > fewTokens
+    ? projectionsOf(found.map(({ time }) => time.median))
+    : {};
 }
 
 function contrastOf([from, to]: readonly [MeasuredCell, MeasuredCell]): Contrast {

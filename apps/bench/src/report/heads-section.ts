@@ -12,13 +12,14 @@ export function headsSection({ maps = [], sinks = [], study }: MatrixResult): Ht
   return html`${maps.map(mapsOf)}${sinks.map(sinksFigure)}${study ? rolesOf(study) : undefined}`;
 }
 
-function mapsOf({ model, layer, text, pieces, heads, ablation }: HeadMaps): Html {
+function mapsOf({ model, layer, text, pieces, heads, statistics, ablation }: HeadMaps): Html {
   return html`<h3>${model}, layer ${layer}</h3>
 ${headMapsFigure({
   title: `${model}, layer ${layer}`,
   caption: html`“${text}” Each row is a token that looks, each column a token it looks at; a row sums to 1. A sink is a key with half of a head’s weight or more.`,
   pieces,
   heads,
+  ...(statistics && { statistics }),
   ...(ablation && { more: { name: 'logits without it change by', shares: ablation } }),
 })}`;
 }

@@ -1,7 +1,7 @@
 // What heads see, for the report: maps of the published encoder and of a decoder, where heads rest, what each is worth.
 import { type AttentionKernel, composed } from '@polyhead/core';
 import { wrapKernel } from '@polyhead/core/kernel';
-import type { HeadWeights } from '@polyhead/inspect';
+import { type HeadWeights, headStatistics } from '@polyhead/inspect';
 import * as tf from '@tensorflow/tfjs-core';
 import { decoderReader } from '../attention/decoder-reader';
 import { encoderReader } from '../attention/encoder-reader';
@@ -17,7 +17,7 @@ export async function encoderMaps(model: PublishedModel): Promise<HeadMaps[]> {
   const reader = encoderReader(model);
   const layer = reader.usualLayer;
   const { text, pieces, heads } = await readText(reader, drawnText, layer);
-  return [{ model: reader.title, layer, text, pieces: [...pieces], heads: rounded(heads) }];
+  return [{ model: reader.title, layer, text, pieces: [...pieces], ...shownOf(heads) }];
 }
 
 /**
@@ -39,7 +39,7 @@ export async function decoderMaps(
     layer: layer + 1,
     text,
     pieces: [...pieces],
-    heads: rounded(weights[layer]!),
+    ...shownOf(weights[layer]!),
     ...(silences && { ablation: logitsWithout(loaded, ids, { layer, heads: weights[layer]!.length }) }),
   }));
   return { maps, sinks: { model: loaded.title, text, token: pieces[0]!.text, layers } };
@@ -85,6 +85,11 @@ function without(head: number, layer: number): AttentionKernel {
   });
 }
 
-/** What a page can show: files stay small. */
-const rounded = (heads: HeadWeights): number[][][] =>
-  heads.map((rows) => rows.map((row) => row.map((weight) => Number(weight.toFixed(4)))));
+/** Weights to four digits, so that files stay small, and what heads do by them. */
+function shownOf(heads: HeadWeights): Pick<HeadMaps, 'heads' | 'statistics'> {
+  const rounded = heads.map((rows) => rows.map((row) => row.map((weight) => Number(weight.toFixed(4)))));
+  const statistics = headStatistics(rounded).map(({ pattern, entropy, distance, strongestColumn }) => ({
+    ...{ pattern, entropy, distance, strongestColumn },
+  }));
+  return { heads: rounded, statistics };
+}

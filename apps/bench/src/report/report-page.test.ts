@@ -152,11 +152,7 @@ describe('the numbers of tables', () => {
       Number(value),
     );
     expect(values.length).toBeGreaterThan(500);
-    // Entropy and distance of the heads that are drawn are computed by @polyhead/inspect.
-    const drawn = new Set(values.filter((value) => !known.has(value)));
-    expect(drawn.size).toBeLessThanOrEqual(
-      2 * result.maps!.reduce((sum, { heads }) => sum + heads.length, 0),
-    );
+    expect(values.filter((value) => !known.has(value))).toEqual([]);
   });
 });
 

@@ -11,6 +11,18 @@ const headMaps = z.object({
   text,
   pieces: z.array(z.object({ text, startsWord: z.boolean() })).max(256),
   heads: z.array(z.array(z.array(share).max(256)).max(256)).max(256),
+  /** Of these weights, by head. */
+  statistics: z
+    .array(
+      z.object({
+        pattern: text,
+        entropy: share,
+        distance: share,
+        strongestColumn: z.object({ key: count, share }),
+      }),
+    )
+    .max(256)
+    .optional(),
   ablation: z.array(share).optional(),
 });
 
