@@ -46,8 +46,8 @@ export function missingFor(example: Example, backend: string): string | undefine
   const name = modelIn(example);
   if (name === undefined) return undefined;
   if (backend !== 'wasm') return 'whole models run on wasm, once';
-  const found = findModel(name);
-  return 'reason' in found ? found.reason : undefined;
+  const model = findModel(name);
+  return 'reason' in model ? model.reason : undefined;
 }
 
 function modelIn({ code }: Example): ModelName | undefined {
@@ -57,8 +57,8 @@ function modelIn({ code }: Example): ModelName | undefined {
 /** Published models lie where they were installed. */
 function withModelPaths(code: string): string {
   return modelNames.reduce((text, name) => {
-    const found = findModel(name);
-    return 'path' in found ? text.replaceAll(`'${found.file}'`, JSON.stringify(found.path)) : text;
+    const model = findModel(name);
+    return 'path' in model ? text.replaceAll(`'${model.file}'`, JSON.stringify(model.path)) : text;
   }, code);
 }
 

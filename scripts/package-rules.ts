@@ -135,17 +135,17 @@ function checkLibrary({ path, manifest, files }: Package, { isNative }: Kind): P
     test: `vitest run --root ../.. ${path}`,
     'lint:package': 'publint --strict',
   };
-  const { files: given = [] } = manifest;
+  const { files: delivered = [] } = manifest;
   const named = Array.isArray(manifest.keywords) ? manifest.keywords : [];
-  const isPrebuilt = given.some((file) => file.startsWith('prebuilds'));
+  const isPrebuilt = delivered.some((file) => file.startsWith('prebuilds'));
   return [
     ...Object.entries(wanted)
       .filter(([field, value]) => !isEqual(manifest[field], value))
       .map(([field, value]) => `${field} must be ${JSON.stringify(value)}`),
     (!isEqual(named.slice(0, keywords.length), keywords) || named.length === keywords.length) &&
       `keywords must begin with ${JSON.stringify(keywords)}, and name what it is`,
-    !isEqual(given.slice(0, packed.length), packed) && `files must begin with ${JSON.stringify(packed)}`,
-    !isNative && given.length > packed.length && `files must be ${JSON.stringify(packed)}`,
+    !isEqual(delivered.slice(0, packed.length), packed) && `files must begin with ${JSON.stringify(packed)}`,
+    !isNative && delivered.length > packed.length && `files must be ${JSON.stringify(packed)}`,
     ...Object.entries(scripts)
       .filter(([name, script]) => manifest.scripts?.[name] !== script)
       .map(([name, script]) => `scripts.${name} must be "${script}"`),

@@ -14,8 +14,8 @@ export function testedBackends(): string[] {
 }
 
 function tensorflow(): readonly string[] {
-  const found = findTensorFlow();
-  return 'path' in found ? ['tensorflow'] : absent('tensorflow', found.reason);
+  const tensorflow = findTensorFlow();
+  return 'path' in tensorflow ? ['tensorflow'] : absent('tensorflow', tensorflow.reason);
 }
 
 function devices(): readonly string[] {

@@ -25,9 +25,9 @@ function drawText(random: Random, length: number) {
   [...places].forEach((place, name) => {
     row[place] = fact(name, values[name]!);
   });
-  const asked = random(names);
-  row[length - 1] = question(asked);
-  return { row, answer: values[asked]!, place: [...places][asked]! };
+  const name = random(names);
+  row[length - 1] = question(name);
+  return { row, answer: values[name]!, place: [...places][name]! };
 }
 type Texts = readonly ReturnType<typeof drawText>[];
 const draw = (random: Random, count: number, length: number): Texts =>

@@ -120,9 +120,9 @@ function inChromium(names: readonly string[], page: 'isolated' | 'plain'): TestP
 }
 
 /** The projects of those backends that are asked for. */
-export function deviceProjects(asked: readonly string[]): TestProjectInlineConfiguration[] {
+export function deviceProjects(backends: readonly string[]): TestProjectInlineConfiguration[] {
   const namesIn = (page: Device['page']) =>
-    asked.filter((name) => devices[name] && devices[name].page === page);
+    backends.filter((name) => devices[name] && devices[name].page === page);
   const pages = (['isolated', 'plain'] as const).filter((page) => namesIn(page).length > 0);
   return [...namesIn(undefined).map(inNode), ...pages.map((page) => inChromium(namesIn(page), page))];
 }

@@ -14,7 +14,7 @@ export interface Served {
 }
 
 export function serveFolder(folder: string, headers: Headers = {}): Promise<Served> {
-  const server = createServer(({ url = '/', headers: asked }, answer) => {
+  const server = createServer(({ url = '/', headers: requested }, answer) => {
     const { pathname } = new URL(url, 'http://localhost');
     if (pathname === '/favicon.ico') return answer.writeHead(204).end();
     const file = join(folder, normalize(pathname.replace(/\/$/, '/index.html')));
@@ -22,7 +22,7 @@ export function serveFolder(folder: string, headers: Headers = {}): Promise<Serv
     const type = types[extname(file)] ?? 'application/octet-stream';
     const bytes = readFileSync(file);
     const head = { 'Content-Type': type, 'Content-Length': bytes.length, ...headers };
-    const [, from, to] = (/^bytes=(\d+)-(\d+)$/.exec(asked.range ?? '') ?? []).map(Number);
+    const [, from, to] = (/^bytes=(\d+)-(\d+)$/.exec(requested.range ?? '') ?? []).map(Number);
     if (from === undefined || to === undefined) return answer.writeHead(200, head).end(bytes);
     const part = bytes.subarray(from, to + 1);
     const range = `bytes ${from}-${from + part.length - 1}/${bytes.length}`;

@@ -54,10 +54,10 @@ function packagesToInstall(document: string): string[] {
 }
 
 /** Of Polyhead what was asked for, and core; one engine; nothing native; licences that Apache-2.0 goes with. */
-export function checkInstalled(project: Project, asked: readonly string[]): void {
+export function checkInstalled(project: Project, requested: readonly string[]): void {
   const packages = installedPackages(project);
   const named = (start: string) => packages.map(({ name }) => name).filter((name) => name.startsWith(start));
-  const wanted = new Set(['@polyhead/core', ...asked.filter((name) => name.startsWith('@polyhead/'))]);
+  const wanted = new Set(['@polyhead/core', ...requested.filter((name) => name.startsWith('@polyhead/'))]);
   deepEqual(named('@polyhead/').sort(), [...wanted].sort(), 'packages of Polyhead that were installed');
   deepEqual(named('@tensorflow/tfjs-core'), ['@tensorflow/tfjs-core'], 'engines that were installed');
   const native = installedFiles(project).filter((file) => /\.node$|(^|\/)binding\.gyp$/.test(file));

@@ -61,8 +61,12 @@ async function proveRelease(registry: Registry): Promise<string> {
 }
 
 async function proveFreshProjects(registry: Registry, names: readonly string[]): Promise<void> {
-  const { found, missing } = nodeVersions();
-  const first = (document: string, installer: Installer, nodes: readonly NodeVersion[] = found.slice(0, 1)) =>
+  const { installed, missing } = nodeVersions();
+  const first = (
+    document: string,
+    installer: Installer,
+    nodes: readonly NodeVersion[] = installed.slice(0, 1),
+  ) =>
     step(`${document}, by ${installer}`, () =>
       firstMinute(join(folder, `${document.replaceAll('/', '-')}-${installer}`), registry, {
         document,
@@ -70,9 +74,9 @@ async function proveFreshProjects(registry: Registry, names: readonly string[]):
         nodes,
       }),
     );
-  console.log(`Node ${found.map(({ version }) => version).join(', ')}, by import and by require`);
+  console.log(`Node ${installed.map(({ version }) => version).join(', ')}, by import and by require`);
   for (const reason of missing) console.log(`skipped: ${reason}`);
-  const project = await first('packages/multi-head/README.md', 'npm', found);
+  const project = await first('packages/multi-head/README.md', 'npm', installed);
   await first('packages/multi-head/README.md', 'pnpm');
   await first('README.md', 'npm');
   for (const name of names.filter((other) => other !== '@polyhead/multi-head'))
@@ -80,8 +84,8 @@ async function proveFreshProjects(registry: Registry, names: readonly string[]):
   await step('TypeScript 5.9 and 6.0, nodenext and bundler', () => checkTypes(project));
   const decoder = await step('grouped-query, flash, kv-cache, by npm', () => decode(registry, 'npm'));
   await step('grouped-query, flash, kv-cache, by pnpm', () => decode(registry, 'pnpm'));
-  await step('Jest', () => runJest(decoder, found[0]!));
-  await step('esbuild --platform=node', () => bundleForNode(decoder, found[0]!));
+  await step('Jest', () => runJest(decoder, installed[0]!));
+  await step('esbuild --platform=node', () => bundleForNode(decoder, installed[0]!));
   const bundles = await step('esbuild, Vite, Rollup, webpack', () => bundleForPage(decoder));
   await step('bundles in Chromium, on wasm', () => runInChromium(decoder, bundles), String);
   await step(
@@ -100,7 +104,7 @@ function decode(registry: Registry, installer: Installer): Project {
   install(project, decodingPackages, installer);
   checkInstalled(project, decodingPackages);
   write(project, 'decode.js', nodeProgram());
-  for (const node of nodeVersions().found)
+  for (const node of nodeVersions().installed)
     equal(printed(project, 'decode.js', node).at(-1), decoded, node.version);
   return project;
 }

@@ -17,9 +17,9 @@ export function installTools(): void {
 /** A file of a tool, or of a development dependency of the root. */
 export function toolFile(name: string, file = ''): string {
   const places = [tools, root].map((folder) => join(folder, 'node_modules', name, file));
-  const found = places.find((place) => existsSync(place));
-  if (!found) throw new Error(`${join(name, file)} is not installed`);
-  return found;
+  const path = places.find((place) => existsSync(place));
+  if (!path) throw new Error(`${join(name, file)} is not installed`);
+  return path;
 }
 
 export interface NodeVersion {
@@ -30,18 +30,18 @@ export interface NodeVersion {
 
 /** The lowest Node that packages run on, the newest of each line, and that of this process. */
 export function nodeVersions(): {
-  readonly found: readonly NodeVersion[];
+  readonly installed: readonly NodeVersion[];
   readonly missing: readonly string[];
 } {
-  const found = [{ version: process.versions.node, program: process.execPath }];
+  const installed = [{ version: process.versions.node, program: process.execPath }];
   const missing: string[] = [];
   for (const [name, version] of Object.entries(manifest.optionalDependencies)) {
     const number = version.split('@').at(-1)!;
     const program = join(tools, 'node_modules', name, 'bin/node');
-    if (existsSync(program)) found.push({ version: number, program });
+    if (existsSync(program)) installed.push({ version: number, program });
     else missing.push(`Node ${number}: its program is on the registry for linux x64 only`);
   }
-  return { found, missing };
+  return { installed, missing };
 }
 
 /** The environment in which `node` is that version. */

@@ -24,10 +24,10 @@ afterEach(() => {
 });
 
 it.each(rows.map((row) => [attentionCase(row).name, row] as const))('runs there: %s', async (_, row) => {
-  const found = attentionCase(row);
-  const expected = [await kernelNumbers(composed(), found), await kernelGradients(composed(), found)];
+  const testCase = attentionCase(row);
+  const expected = [await kernelNumbers(composed(), testCase), await kernelGradients(composed(), testCase)];
   tf.env().set('DEBUG', true);
-  const numbers = [await kernelNumbers(composed(), found), await kernelGradients(composed(), found)];
+  const numbers = [await kernelNumbers(composed(), testCase), await kernelGradients(composed(), testCase)];
   expect(numbers).toEqual(expected);
 });
 

@@ -42,46 +42,48 @@ export function describeKeras(file: unknown, create: CreateLayer): void {
   const { layer } = cases[0]!.params;
 
   describe(`the layer gives what keras.layers.${layer} gives`, () => {
-    it.each(cases)('$name', async (found) => {
-      const { output, weights } = await layerNumbers(layerOf(found, create), tensorsOf(found), {
-        ...callOf(found),
+    it.each(cases)('$name', async (testCase) => {
+      const { output, weights } = await layerNumbers(layerOf(testCase, create), tensorsOf(testCase), {
+        ...callOf(testCase),
         returns: ['weights'],
       });
-      expectClose({ actual: { output: output!, weights: weights! }, expected: expectedOf(found) });
+      expectClose({ actual: { output: output!, weights: weights! }, expected: expectedOf(testCase) });
     });
 
-    it.each(cases.filter(({ inputs }) => inputs.cotangent))('$name: gradients', async (found) => {
-      const gradient = (name: string) => golden(found.outputs, `grad_${name}`);
-      const ofWeights = Object.fromEntries(found.params.weights_order.map((name) => [name, gradient(name)]));
+    it.each(cases.filter(({ inputs }) => inputs.cotangent))('$name: gradients', async (testCase) => {
+      const gradient = (name: string) => golden(testCase.outputs, `grad_${name}`);
+      const ofWeights = Object.fromEntries(
+        testCase.params.weights_order.map((name) => [name, gradient(name)]),
+      );
       // Keras takes the value for the key where none is given: one gradient for both.
-      const value = toTensor(golden(found.inputs, 'value')) as tf.Tensor3D;
-      const query = toTensor(golden(found.inputs, 'query')) as tf.Tensor3D;
+      const value = toTensor(golden(testCase.inputs, 'value')) as tf.Tensor3D;
+      const query = toTensor(golden(testCase.inputs, 'query')) as tf.Tensor3D;
       expectClose({
-        actual: await layerGradients(layerOf(found, create), {
+        actual: await layerGradients(layerOf(testCase, create), {
           inputs: { query, key: value },
-          call: callOf(found),
-          cotangents: { output: golden(found.inputs, 'cotangent').data },
+          call: callOf(testCase),
+          cotangents: { output: golden(testCase.inputs, 'cotangent').data },
         }),
         expected: dataOf({ query: gradient('query'), key: gradient('value'), ...ourWeights(ofWeights) }),
         isGradient: true,
       });
     });
 
-    it.each(cases.filter(({ params }) => params.count_params))('$name: number of parameters', (found) => {
-      const sizes = layerOf(found, create).variables.map(({ variable }) => variable.size);
-      expect(sizes.reduce((total, size) => total + size, 0)).toBe(found.params.count_params);
+    it.each(cases.filter(({ params }) => params.count_params))('$name: number of parameters', (testCase) => {
+      const sizes = layerOf(testCase, create).variables.map(({ variable }) => variable.size);
+      expect(sizes.reduce((total, size) => total + size, 0)).toBe(testCase.params.count_params);
     });
   });
 
   describe(`the oracle of layers gives what keras.layers.${layer} gives`, () => {
-    it.each(cases)('$name', (found) => {
+    it.each(cases)('$name', (testCase) => {
       const { output, weights } = layerOracle({
-        config: configOf(found),
-        weights: ourWeights(found.inputs),
-        ...arraysOf(found),
-        isVisible: (b, h, i, j) => masksOf(found).every((mask) => entryAt(mask, [b, h, i, j]) === 1),
+        config: configOf(testCase),
+        weights: ourWeights(testCase.inputs),
+        ...arraysOf(testCase),
+        isVisible: (b, h, i, j) => masksOf(testCase).every((mask) => entryAt(mask, [b, h, i, j]) === 1),
       });
-      expectClose({ actual: { output, weights }, expected: expectedOf(found) });
+      expectClose({ actual: { output, weights }, expected: expectedOf(testCase) });
     });
   });
 }
@@ -102,9 +104,9 @@ function configOf({ params, inputs }: KerasCase): LayerConfig {
   };
 }
 
-function layerOf(found: KerasCase, create: CreateLayer): Attention {
-  const layer = create(configOf(found));
-  const weights = Object.entries(ourWeights(found.inputs)).map(([name, array]) => [name, toTensor(array)]);
+function layerOf(testCase: KerasCase, create: CreateLayer): Attention {
+  const layer = create(configOf(testCase));
+  const weights = Object.entries(ourWeights(testCase.inputs)).map(([name, array]) => [name, toTensor(array)]);
   layer.setWeights(Object.fromEntries(weights));
   return layer;
 }
@@ -128,9 +130,9 @@ function arraysOf({ inputs }: KerasCase): { query: HostTensor; key?: HostTensor;
   return { query: query!, ...(key && { key }), ...(value && value !== key && { value }) };
 }
 
-function tensorsOf(found: KerasCase): LayerInputs {
+function tensorsOf(testCase: KerasCase): LayerInputs {
   return Object.fromEntries(
-    Object.entries(arraysOf(found)).map(([name, array]) => [name, toTensor(array)]),
+    Object.entries(arraysOf(testCase)).map(([name, array]) => [name, toTensor(array)]),
   ) as never;
 }
 
@@ -147,10 +149,10 @@ function masksOf({ inputs, params }: KerasCase): readonly HostTensor[] {
   ];
 }
 
-function callOf(found: KerasCase): LayerCall {
-  const { use_causal_mask: isCausal } = found.params;
-  const given = isCausal ? masksOf(found).slice(0, -1) : masksOf(found);
-  const masks: Mask[] = given.map((mask) => dense(tf.cast(toTensor(mask), 'bool')));
+function callOf(testCase: KerasCase): LayerCall {
+  const { use_causal_mask: isCausal } = testCase.params;
+  const tensors = isCausal ? masksOf(testCase).slice(0, -1) : masksOf(testCase);
+  const masks: Mask[] = tensors.map((mask) => dense(tf.cast(toTensor(mask), 'bool')));
   if (isCausal) masks.push(causal());
   return { mask: allOf(...masks), ...(isCausal && { queryStart: 0 }) };
 }

@@ -57,8 +57,8 @@ describe.each(Object.entries(shapes))('%s', (_, sizes) => {
     expect(output.shape).toEqual([sizes[0], sizes[1], sizes[3], sizes[6]]);
     if (weights) expect(weights.shape).toEqual([sizes[0], sizes[1], sizes[3], sizes[4]]);
     const keys = Object.keys(tensors);
-    const gradients = tf.grads((...given) => {
-      const results = attendTo(Object.fromEntries(keys.map((name, n) => [name, given[n]!])), options);
+    const gradients = tf.grads((...taped) => {
+      const results = attendTo(Object.fromEntries(keys.map((name, n) => [name, taped[n]!])), options);
       const sums = [results.output, results.weights].map((x) => (x ? tf.sum(x) : tf.scalar(0)));
       return tf.add(sums[0]!, sums[1]!);
     })(Object.values(tensors));

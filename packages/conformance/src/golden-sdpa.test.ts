@@ -43,8 +43,8 @@ describe('composed gives what torch gives', () => {
     const options = optionsOf(goldenCase);
     const cotangent = toTensor(golden(goldenCase.inputs, 'cotangent'));
     const names = Object.keys(tensors);
-    const loss = (...given: tf.Tensor[]) => {
-      const named = Object.fromEntries(names.map((name, n) => [name, given[n]!]));
+    const loss = (...taped: tf.Tensor[]) => {
+      const named = Object.fromEntries(names.map((name, n) => [name, taped[n]!]));
       return tf.sum(tf.mul(attendWith(composed(), named, options).output, cotangent)) as tf.Scalar;
     };
     const gradients = tf.grads(loss)(Object.values(tensors));

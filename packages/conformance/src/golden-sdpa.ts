@@ -17,20 +17,20 @@ export function sdpaCases(file: unknown): readonly SdpaCase[] {
   return [...goldenCases<SdpaParams>(file).values()].filter(({ inputs }) => inputs.q).map(readCase);
 }
 
-function readCase(found: GoldenCase<SdpaParams>): SdpaCase {
-  const { scale, causal } = found.params;
-  const [query, key, value] = ['q', 'k', 'v'].map((name) => golden(found.inputs, name)) as [
+function readCase(sample: GoldenCase<SdpaParams>): SdpaCase {
+  const { scale, causal } = sample.params;
+  const [query, key, value] = ['q', 'k', 'v'].map((name) => golden(sample.inputs, name)) as [
     GoldenTensor,
     GoldenTensor,
     GoldenTensor,
   ];
   const [B, Hq, Sq, D] = query.shape as [number, number, number, number];
   const [, Hkv, Skv, Dv] = value.shape as [number, number, number, number];
-  const mask = found.inputs.mask && { ...found.inputs.mask, shape: rankFour(found.inputs.mask.shape) };
+  const mask = sample.inputs.mask && { ...sample.inputs.mask, shape: rankFour(sample.inputs.mask.shape) };
   const allowed = mask?.dtype === 'bool' ? mask : undefined;
   const diagonal = { top_left: 0, bottom_right: Skv - Sq, none: Skv }[causal ?? 'none'];
   return {
-    ...found,
+    ...sample,
     ...(allowed && { allowed }),
     oracle: {
       sizes: { B, Hq, Hkv, Sq, Skv, D, Dv } satisfies Sizes,

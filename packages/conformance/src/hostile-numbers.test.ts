@@ -73,10 +73,10 @@ describe('composed', () => {
     expect(first({ query, key: heads([1, 1]), value: heads([5, huge]) }, hidden)).toBe(5);
     const numbers = everyNumber({ query, key: heads([1, huge]), value: heads([5, huge]) }, hidden);
     expect(numbers.every(Number.isFinite)).toBe(true);
-    const blind = { query: heads([1, huge]), key: heads([1, 2]), value: heads([5, 6]) };
+    const withMaskedRow = { query: heads([1, huge]), key: heads([1, 2]), value: heads([5, 6]) };
     const onlyFirst = { mask: hide([1, 1], [0, 0]) };
-    const ofBlind = everyNumber(blind, onlyFirst).filter((x) => x !== -Infinity); // the blind row's log-sum-exp
-    expect(ofBlind.every(Number.isFinite)).toBe(true);
+    const ofMaskedRow = everyNumber(withMaskedRow, onlyFirst).filter((x) => x !== -Infinity); // the masked row's log-sum-exp
+    expect(ofMaskedRow.every(Number.isFinite)).toBe(true);
   });
 
   it('keeps a key that only other heads see out of a head', () => {

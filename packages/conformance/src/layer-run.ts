@@ -34,8 +34,8 @@ export function layerGradients(
   layer: Attention,
   { inputs, call = {}, cotangents }: LayerLoss,
 ): Promise<Numbers> {
-  const loss = (given: LayerInputs) => {
-    const results = layer.apply(given, call);
+  const loss = (taped: LayerInputs) => {
+    const results = layer.apply(taped, call);
     const terms = Object.entries(cotangents).map(([name, cotangent]) => {
       const result = results[name as 'output'];
       return tf.sum(tf.mul(result, tf.tensor(Array.from(cotangent), result.shape)));

@@ -48,18 +48,18 @@ export function bytesDuring(call: () => void): { readonly peak: number; readonly
   const engine = tf.engine() as unknown as { trackTensor: (tensor: tf.Tensor, ...rest: unknown[]) => void };
   const track = engine.trackTensor;
   const before = tf.memory().numBytes;
-  const found = { peak: 0, largest: 0 };
+  const bytes = { peak: 0, largest: 0 };
   engine.trackTensor = (tensor, ...rest) => {
     track.call(engine, tensor, ...rest);
-    found.peak = Math.max(found.peak, tf.memory().numBytes - before);
-    found.largest = Math.max(found.largest, tensor.size * tf.util.bytesPerElement(tensor.dtype));
+    bytes.peak = Math.max(bytes.peak, tf.memory().numBytes - before);
+    bytes.largest = Math.max(bytes.largest, tensor.size * tf.util.bytesPerElement(tensor.dtype));
   };
   try {
     tf.tidy(call);
   } finally {
     engine.trackTensor = track;
   }
-  return found;
+  return bytes;
 }
 
 /** The most bytes of tensors that lived at once while the call ran, beyond those before it. */

@@ -47,7 +47,7 @@ describe.each(['int8', 'Q8_0', 'Q4_0', 'Q4_1'] as const)('weights in %s', (forma
     const weights = weightsOf(format, O, I);
     const x = tf.randomNormal<tf.Rank.R3>([1, R, I], 0, 1, 'float32', 7);
     const bias = tf.randomNormal<tf.Rank.R1>([O], 0, 1, 'float32', 8);
-    const found = project(x, weights, bias, { products: denseProducts() }).dataSync();
+    const actual = project(x, weights, bias, { products: denseProducts() }).dataSync();
     const [a, w, b] = [x.dataSync(), weights.toFloats().dataSync(), bias.dataSync()];
     for (let n = 0; n < R * O; n++) {
       const [r, o] = [Math.floor(n / O), n % O];
@@ -62,7 +62,7 @@ describe.each(['int8', 'Q8_0', 'Q4_0', 'Q4_1'] as const)('weights in %s', (forma
       let ofRows = 0;
       for (let i = 0; i < I; i++) ofRows += Math.abs(w[o * I + i]!);
       const bound = parts * 2 ** -24 * (8 + 2 * Math.sqrt(I)) + ofRows * largest * 2 ** -16;
-      expect(Math.abs(found[n]! - sum)).toBeLessThanOrEqual(bound);
+      expect(Math.abs(actual[n]! - sum)).toBeLessThanOrEqual(bound);
     }
     weights.dispose();
   });
@@ -75,9 +75,9 @@ describe.each(['int8', 'Q8_0', 'Q4_0', 'Q4_1'] as const)('weights in %s', (forma
       tf
         .grad((y) => tf.sum(tf.square(project(y, weights, undefined, { products }))))(x)
         .dataSync();
-    const [found, expected] = [of(denseProducts()), of(tfjsProducts())];
+    const [actual, expected] = [of(denseProducts()), of(tfjsProducts())];
     const largest = Math.max(...expected.map(Math.abs));
-    found.forEach((y, n) => {
+    actual.forEach((y, n) => {
       expect(Math.abs(y - expected[n]!)).toBeLessThan(largest * 1e-3);
     });
     for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY]) {
@@ -104,9 +104,9 @@ describe('quantizeWeights', () => {
     expect(report.matrices).toEqual(['query/kernel', 'key/kernel', 'value/kernel', 'output/kernel']);
     expect(report.bytes).toBe(4 * 64 * (64 + 2 * 4));
     expect(report.bytes).toBeLessThan(0.3 * floats);
-    const found = layer.apply({ query: x }).output.dataSync();
+    const actual = layer.apply({ query: x }).output.dataSync();
     const scale = Math.max(...expected.map(Math.abs));
-    found.forEach((y, n) => {
+    actual.forEach((y, n) => {
       expect(Math.abs(y - expected[n]!)).toBeLessThan(0.02 * scale);
     });
     const { 'query/kernel': query } = layer.getWeights();

@@ -64,8 +64,8 @@ describe('flash', () => {
     ]);
     expect(again.explain(inputs())).toEqual(kernel.explain(inputs()));
     expect(flashCpu({ keysPerTile: 8 }).toJSON!()).toEqual({ kind: 'flashCpu', options: { keysPerTile: 8 } });
-    const looked = withStatistics(flash(), { entropy: rowEntropy() }, () => {});
-    expect(() => JSON.stringify(looked)).toThrow(/withStatistics: [\s\S]*onResults is a function/);
+    const observed = withStatistics(flash(), { entropy: rowEntropy() }, () => {});
+    expect(() => JSON.stringify(observed)).toThrow(/withStatistics: [\s\S]*onResults is a function/);
   });
 
   it('refuses stored keys and values inside a gradient', () => {

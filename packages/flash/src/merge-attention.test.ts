@@ -45,15 +45,15 @@ describe('mergeAttention', () => {
   it.each([[[9]], [[4, 9]], [[1, 8, 9]], [[3, 6, 9]]])(
     'of keys split at %j is attention over all',
     (ends) => {
-      const given = heads();
-      expectSame(mergeAttention(split(given, ends, causal())), whole(given, causal()));
+      const inputs = heads();
+      expectSame(mergeAttention(split(inputs, ends, causal())), whole(inputs, causal()));
     },
   );
 
   it('takes rows that see nothing of a part, or of any', () => {
-    const given = heads();
+    const inputs = heads();
     const mask = slidingWindow({ left: 0, right: 0 });
-    expectSame(mergeAttention(split(given, [3, 6, 9], mask)), whole(given, mask));
+    expectSame(mergeAttention(split(inputs, [3, 6, 9], mask)), whole(inputs, mask));
     const nothing = { output: tf.zeros<tf.Rank.R4>([1, 1, 2, 3]), logSumExp: tf.fill([1, 1, 2], -Infinity) };
     const merged = mergeAttention([nothing, nothing] as PartialAttention[]);
     expectNumbers(merged.output, [0, 0, 0, 0, 0, 0]);
@@ -74,18 +74,18 @@ describe('mergeAttention', () => {
   });
 
   it('has the gradients of attention over all, through log-sum-exp too', () => {
-    const given = heads();
+    const inputs = heads();
     const [ofOutput, ofSum] = [
       tf.randomNormal([2, 4, Sq, 6], 0, 1, 'float32', 1),
       tf.randomNormal([2, 4, Sq], 0, 1, 'float32', 2),
     ];
-    const lossOf = (f: (given: Heads) => PartialAttention) =>
+    const lossOf = (f: (inputs: Heads) => PartialAttention) =>
       tf.grads((...tensors) => {
         const { output, logSumExp } = f(tensors as unknown as Heads);
         return tf.add(tf.sum(tf.mul(output, ofOutput)), tf.sum(tf.mul(logSumExp, ofSum)));
       });
-    const ofParts = lossOf((x) => mergeAttention(split(x, [4, 6, 9], causal())))([...given]);
-    const ofAll = lossOf((x) => whole(x, causal()))([...given]);
+    const ofParts = lossOf((x) => mergeAttention(split(x, [4, 6, 9], causal())))([...inputs]);
+    const ofAll = lossOf((x) => whole(x, causal()))([...inputs]);
     ofAll.forEach((gradient, n) => {
       expectNumbers(ofParts[n]!, numbersOf(gradient));
     });

@@ -74,8 +74,8 @@ function merge(tensors: readonly tf.Tensor[], count: number) {
   const weights = tf.split(tf.div(shares, divisor), count, 3) as tf.Tensor4D[];
   const weighted = outputs.map((output, n) => tf.mul<tf.Tensor4D>(output, weights[n]!));
   const sums = tf.add<tf.Tensor4D>(rowMax, tf.log(divisor));
-  const blind: tf.Tensor4D = tf.fill(sums.shape, -Infinity);
-  const logSumExp = tf.where(tf.greater(seen, 0), sums, blind); // [B, Hq, Sq, 1]
+  const unseen: tf.Tensor4D = tf.fill(sums.shape, -Infinity);
+  const logSumExp = tf.where(tf.greater(seen, 0), sums, unseen); // [B, Hq, Sq, 1]
   return { weights, outputs, output: addAll(weighted), logSumExp };
 }
 

@@ -45,8 +45,8 @@ describe('a call of 2,048 tokens', () => {
   const head = S * D * Float64Array.BYTES_PER_ELEMENT;
 
   it('K13: allocates arrays of tiles and of rows, forward', () => {
-    const given = inputs();
-    const sizes = allocations(() => attend(flashCpu(), given, { mask: causal() }));
+    const tensors = inputs();
+    const sizes = allocations(() => attend(flashCpu(), tensors, { mask: causal() }));
     expect(sizes.length).toBeGreaterThan(10);
     expect(Math.max(...sizes)).toBeLessThanOrEqual(head);
     expect(sum(sizes)).toBeLessThan(4 * head + 2 ** 20); // a score for each pair would be 32 MiB
@@ -82,12 +82,12 @@ describe('a look at 16,384 tokens', () => {
     let map: tf.Tensor | undefined;
     const sizes = allocations(() => {
       const statistics = { map: pooledWeights({ rows: 64, columns: 64 }), entropy: rowEntropy() };
-      const found = attentionStatistics(
+      const rows = attentionStatistics(
         inputs,
         { mask },
         { ...statistics, top: topKeys(4), sink: sinkMass() },
       );
-      map = found.map;
+      map = rows.map;
     });
     const ofRows = tf.sum(map!, 3).dataSync();
     expect(map!.shape).toEqual([1, 1, 256, 256]);

@@ -67,8 +67,8 @@ function gradients({ arrays, options, lost = 0 }: Call): Numbers {
     const [batch, heads, rows, size] = output.shape;
     return tf.sum(tf.square(tf.slice(output, 0, [batch, heads, rows - lost, size]))) as tf.Scalar;
   };
-  const found = tf.grads(loss)(Object.values(toTensors(arrays)));
-  return Object.fromEntries(names.map((name, n) => [name, toHost(found[n]!)]));
+  const gradients = tf.grads(loss)(Object.values(toTensors(arrays)));
+  return Object.fromEntries(names.map((name, n) => [name, toHost(gradients[n]!)]));
 }
 
 function tablesOf({

@@ -80,8 +80,8 @@ describe.each([
         return s < tokens[b]! ? number(slots[b]![s]! + h * stride, i) : 0;
       });
     const sizes = { B: 2, Hq: heads * group, Hkv: heads, Sq: 1, Skv: 67, D: keySize, Dv: valueSize };
-    const found = attentionCase({ sizes });
-    const oracle = { ...found.oracle, key: gather(key, keySize), value: gather(value, valueSize) };
+    const testCase = attentionCase({ sizes });
+    const oracle = { ...testCase.oracle, key: gather(key, keySize), value: gather(value, valueSize) };
     const { output: expected, maxAbsScore } = attentionOracle({
       ...oracle,
       isVisible: (b, _h, _i, j) => j < tokens[b]!,
@@ -100,8 +100,8 @@ describe.each([
         throw new Error('rows were copied');
       },
     };
-    const { query } = toTensors(found.arrays);
-    const { mask: _, ...options } = found.options();
+    const { query } = toTensors(testCase.arrays);
+    const { mask: _, ...options } = testCase.options();
     const kernel = fusedKernel({});
     const { output } = attend(
       kernel,

@@ -18,15 +18,15 @@ const lengths = [1, 2, 3, 5, 7, 17, 33, 65];
 const headSizes = [3, 8, 63, 64, 80, 128, 256];
 const tiles = [{ rowsPerTile: 4, keysPerTile: 4 }, { rowsPerTile: 16, keysPerTile: 16 }, {}];
 
-type Found = ReturnType<typeof attentionCase>;
+type TestCase = ReturnType<typeof attentionCase>;
 
-function results(kernel: AttentionKernel, found: Found): Numbers {
-  const { query, key, value } = toTensors(found.arrays) as { [name: string]: tf.Tensor4D };
+function results(kernel: AttentionKernel, testCase: TestCase): Numbers {
+  const { query, key, value } = toTensors(testCase.arrays) as { [name: string]: tf.Tensor4D };
   const {
     kernel: _,
     state: __,
     ...all
-  } = attend(kernel, { query: query!, key: key!, value: value! }, found.options());
+  } = attend(kernel, { query: query!, key: key!, value: value! }, testCase.options());
   return Object.fromEntries(Object.entries(all).map(([name, tensor]) => [name, toHost(tensor)]));
 }
 
@@ -37,13 +37,13 @@ describe('ragged sizes', () => {
         const Skv = lengths[lengths.length - 1 - n]!;
         const same = { B: 1, Hq: 2, Hkv: 1, Sq: S, Skv: S, D, Dv: D };
         for (const sizes of [same, { ...same, B: 2, Skv, Dv: 3 }]) {
-          const found = attentionCase({ sizes, mask: 'causal', returns: ['logSumExp'] });
-          const { output, logSumExp, maxAbsScore } = attentionOracle(found.oracle);
+          const testCase = attentionCase({ sizes, mask: 'causal', returns: ['logSumExp'] });
+          const { output, logSumExp, maxAbsScore } = attentionOracle(testCase.oracle);
           for (const tile of tiles) {
             expectClose({
-              actual: results(fusedKernel(tile), found),
+              actual: results(fusedKernel(tile), testCase),
               expected: { output, logSumExp },
-              baseline: results(composed(), found),
+              baseline: results(composed(), testCase),
               maxAbsScore,
             });
           }
@@ -73,15 +73,15 @@ describe('gradients', () => {
     it(`K9: of ${Sq} queries and ${Skv} keys equal those of the default kernel, masked and ragged`, () => {
       const sizes = { B: 2, Hq: 2, Hkv: 1, Sq, Skv, D: 5, Dv: 3 };
       for (const mask of ['causal', 'lengths per row', 'dense [B, Hq, Sq, Skv]'] as const) {
-        const found = attentionCase({ sizes, mask, softcap: 2 });
-        const options = found.options();
+        const testCase = attentionCase({ sizes, mask, softcap: 2 });
+        const options = testCase.options();
         const gradients = (kernel: AttentionKernel): Numbers => {
           const loss = (query: tf.Tensor, key: tf.Tensor, value: tf.Tensor) => {
             const inputs = { query, key, value } as Parameters<typeof attend>[1];
             return tf.sum(tf.square(attend(kernel, inputs, options).output)) as tf.Scalar;
           };
           const all = tf.grads(loss as (...x: tf.Tensor[]) => tf.Scalar)(
-            Object.values(toTensors(found.arrays)),
+            Object.values(toTensors(testCase.arrays)),
           );
           return Object.fromEntries(['query', 'key', 'value'].map((name, n) => [name, toHost(all[n]!)]));
         };
@@ -117,9 +117,9 @@ describe('tiles', () => {
 
   it('K7: give the same whatever their sizes are', () => {
     const sizes = { B: 1, Hq: 4, Hkv: 2, Sq: 37, Skv: 41, D: 5, Dv: 3 };
-    const found = attentionCase({ sizes, mask: 'window', bias: '[1, Hq, Sq, Skv]' });
+    const testCase = attentionCase({ sizes, mask: 'window', bias: '[1, Hq, Sq, Skv]' });
     const outputOf = (size: number) =>
-      [...results(fusedKernel({ rowsPerTile: size, keysPerTile: size }), found).output!] as number[];
+      [...results(fusedKernel({ rowsPerTile: size, keysPerTile: size }), testCase).output!] as number[];
     const expected = outputOf(64);
     for (const size of [1, 2, 4, 8]) {
       outputOf(size).forEach((x, n) => {

@@ -80,22 +80,22 @@ function combination(seed: number): Combination {
     queryStart: pick([undefined, 0, 'ragged'] as const),
     returns: pick([[], ['logSumExp']] as const),
   };
-  const found = attentionCase(row);
+  const testCase = attentionCase(row);
   const index = pick(indices);
   const tables = randomTables(sizes, index.R, pick);
-  const arrays = { ...found.arrays, ...tables };
+  const arrays = { ...testCase.arrays, ...tables };
   const places = Int32Array.from({ length: sizes.Sq }, () => Math.floor(random() * 9) - 2);
   const starts = Array.from({ length: sizes.B }, () => Math.floor(random() * 4));
   const positions: Positions = { query: { each: places }, key: { start: starts } };
   return {
-    name: `${seed}: ${found.name}; tables ${Object.keys(tables)}`,
+    name: `${seed}: ${testCase.name}; tables ${Object.keys(tables)}`,
     arrays,
     oracle: {
-      ...found.oracle,
+      ...testCase.oracle,
       relative: oracleTables(tables, index),
       positions: { query: (_b, i) => places[i]!, key: (b, j) => starts[b]! + j },
     },
-    options: (tensors) => ({ ...found.options(), ...tensorOptions(tensors, index), positions }),
+    options: (tensors) => ({ ...testCase.options(), ...tensorOptions(tensors, index), positions }),
     kernel: fusedKernel({ rowsPerTile: pick([1, 4, 32]), keysPerTile: pick([1, 4, 64]) }),
   };
 }
@@ -105,15 +105,15 @@ type Pick = <T>(values: readonly T[]) => T;
 /** Each table in every third case. */
 function randomTables({ B, Hq, Sq, D, Dv }: OracleInputs['sizes'], R: number, pick: Pick): Arrays {
   const random = seededRandom(B + Hq + Sq);
-  const asked = () => pick([true, false, false]);
+  const sometimes = () => pick([true, false, false]);
   const heads = pick([1, Hq]);
-  const keys = asked();
+  const keys = sometimes();
   const shapes = {
-    ...(asked() && { biasTable: [Hq, R] }),
+    ...(sometimes() && { biasTable: [Hq, R] }),
     ...(keys && { keyTable: [heads, R, D] }),
     ...(keys && pick([true, false]) && { ownQuery: [B, Hq, Sq, D] }),
-    ...(asked() && { queryTable: [pick([1, Hq]), R, D] }),
-    ...(asked() && { valueTable: [pick([1, Hq]), R, Dv] }),
+    ...(sometimes() && { queryTable: [pick([1, Hq]), R, D] }),
+    ...(sometimes() && { valueTable: [pick([1, Hq]), R, Dv] }),
   };
   return Object.fromEntries(
     Object.entries(shapes).map(([name, shape]) => [name, randomTensor(shape, random)]),

@@ -177,16 +177,16 @@ function storageOf(parts: readonly KeyValuePart[]): StoredKeyValue {
 /** The first tokens in one piece, the others in another. */
 function split(part: KeyValuePart, at: number): readonly KeyValuePart[] {
   const runsOf = (b: number, from: number, to: number) => {
-    const found: number[] = [];
+    const some: number[] = [];
     let token = 0;
     const runs = part.runs(b);
     for (let n = 0; n < runs.length; n += 2) {
       const [row, count] = [runs[n]!, runs[n + 1]!];
       const [first, last] = [Math.max(from, token), Math.min(to, token + count)];
-      if (first < last) found.push(row + first - token, last - first);
+      if (first < last) some.push(row + first - token, last - first);
       token += count;
     }
-    return Int32Array.from(found);
+    return Int32Array.from(some);
   };
   return [
     { ...part, runs: (b) => runsOf(b, 0, at) },
@@ -195,9 +195,9 @@ function split(part: KeyValuePart, at: number): readonly KeyValuePart[] {
 }
 
 function check(layout: Layout, store: Store, pieces: 1 | 2): void {
-  const found = attentionCase({ sizes, sinkLogits: true, dropout: 0.3 });
+  const testCase = attentionCase({ sizes, sinkLogits: true, dropout: 0.3 });
   const rounded = (x: Float64Array) => x.map((n) => Math.round(n / store.step) * store.step);
-  const [key, value] = ['key', 'value'].map((name) => rounded(found.arrays[name]!.data)) as [
+  const [key, value] = ['key', 'value'].map((name) => rounded(testCase.arrays[name]!.data)) as [
     Float64Array,
     Float64Array,
   ];
@@ -208,10 +208,10 @@ function check(layout: Layout, store: Store, pieces: 1 | 2): void {
   const order = (b: number) => [4, 2][b]!;
   const row = (b: number, i: number) => lengths[b]! - sizes.Sq + i; // the token that a query stands at
   const oracle: OracleInputs = {
-    ...found.oracle,
+    ...testCase.oracle,
     ...host,
     isVisible: (b, _h, i, j) => j <= row(b, i),
-    keep: (b, h, i, j) => found.oracle.keep!(b, h, order(b) + row(b, i) - (Skv - sizes.Sq), order(b) + j),
+    keep: (b, h, i, j) => testCase.oracle.keep!(b, h, order(b) + row(b, i) - (Skv - sizes.Sq), order(b) + j),
     relative: { keys: { ...table, index } },
     positions: { query: (b, i) => order(b) + row(b, i), key: (b, j) => j + [3, 1][b]! },
   };
@@ -221,8 +221,8 @@ function check(layout: Layout, store: Store, pieces: 1 | 2): void {
     runs: (b) => Int32Array.from(layout.runs(b).flat()),
   };
   const stored = storageOf(pieces === 1 ? [part] : split(part, 6));
-  const { query, sinkLogits } = toTensors(found.arrays);
-  const { mask: _, ...options } = found.options();
+  const { query, sinkLogits } = toTensors(testCase.arrays);
+  const { mask: _, ...options } = testCase.options();
   const { output } = attend(
     fusedKernel({ rowsPerTile: 6, keysPerTile: 4 }),
     { query: query as tf.Tensor4D, stored },

@@ -20,7 +20,7 @@ const index = { from: -2 }; // rows for the distances -2 to 0 only
 
 function numbersOf(kernel: AttentionKernel, arrays: { readonly [name: string]: HostTensor }): Numbers {
   const names = Object.keys(arrays);
-  const given = Object.values(toTensors(arrays));
+  const tensors = Object.values(toTensors(arrays));
   const outputOf = (tensors: readonly tf.Tensor[]) => {
     const x = Object.fromEntries(names.map((name, n) => [name, tensors[n]!])) as { [name: string]: never };
     const inputs = { query: x.query!, key: x.key!, value: x.value! };
@@ -32,9 +32,9 @@ function numbersOf(kernel: AttentionKernel, arrays: { readonly [name: string]: H
     };
     return attend(kernel, inputs, { mask: causal(), relative }).output;
   };
-  const gradients = tf.grads((...tensors) => tf.sum(tf.square(outputOf(tensors))))(given);
+  const gradients = tf.grads((...tensors) => tf.sum(tf.square(outputOf(tensors))))(tensors);
   return {
-    output: toHost(outputOf(given)),
+    output: toHost(outputOf(tensors)),
     ...Object.fromEntries(names.map((name, n) => [`gradient of ${name}`, toHost(gradients[n]!)])),
   };
 }

@@ -208,10 +208,10 @@ describe('fromMultiHead', () => {
       [null, options],
       [undefined, undefined],
     ];
-    for (const [some, given] of calls) {
+    for (const [some, call] of calls) {
       let thrown: unknown;
       try {
-        fromMultiHead(some as never, given as never);
+        fromMultiHead(some as never, call as never);
       } catch (error) {
         thrown = error;
       }

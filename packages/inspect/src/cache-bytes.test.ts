@@ -24,7 +24,7 @@ const cases = [...goldenCases<CacheParams>(file).values()];
 const isLatent = ({ params }: (typeof cases)[number]) => params.kv_lora_rank !== undefined;
 
 describe('cacheBytes', () => {
-  it.each(cases.filter((found) => !isLatent(found)))('gives the bytes of $name', ({ params, outputs }) => {
+  it.each(cases.filter((one) => !isLatent(one)))('gives the bytes of $name', ({ params, outputs }) => {
     const config = {
       embedDim: params.hidden_size,
       numHeads: params.num_attention_heads,

@@ -23,11 +23,11 @@ describe('readHeads', () => {
   });
 
   it('leaves the tensor to the caller, and nothing else in memory', async () => {
-    const given = weights();
+    const tensor = weights();
     const before = memoryNow();
-    await readHeads(given, { entry: 1 });
+    await readHeads(tensor, { entry: 1 });
     expectSameMemory(before);
-    expect(given.isDisposed).toBe(false);
+    expect(tensor.isDisposed).toBe(false);
   });
 
   it.each([
@@ -46,8 +46,8 @@ describe('readHeads', () => {
       {},
       /weights must not be disposed/,
     ],
-  ])('refuses what it cannot read: %#', async (given, options, message) => {
-    await expect(readHeads(given() as never, options as { entry?: number })).rejects.toThrow(message);
+  ])('refuses what it cannot read: %#', async (create, options, message) => {
+    await expect(readHeads(create() as never, options as { entry?: number })).rejects.toThrow(message);
   });
 });
 

@@ -8,16 +8,16 @@ const values = () => tf.reshape<tf.Rank.R3>(tf.range(0, 2 * 3 * 4), [2, 3, 4]);
 
 describe('readRows', () => {
   it('reads the rows of one batch entry, and leaves nothing else in memory', async () => {
-    const given = values();
+    const tensor = values();
     const before = memoryNow();
-    const rows = await readRows(given, { entry: 1 });
+    const rows = await readRows(tensor, { entry: 1 });
     expectSameMemory(before);
     expect(rows).toEqual([
       [12, 13, 14, 15],
       [16, 17, 18, 19],
       [20, 21, 22, 23],
     ]);
-    expect((await readRows(given))[2]).toEqual([8, 9, 10, 11]);
+    expect((await readRows(tensor))[2]).toEqual([8, 9, 10, 11]);
     expect(await readRows(tf.tensor2d([[1, 2]]))).toEqual([[1, 2]]);
   });
 
@@ -26,8 +26,8 @@ describe('readRows', () => {
     [() => tf.ones([2]), {}, /readRows: values must be \[B, H, Sq\] or \[H, Sq\]/],
     [() => values(), { head: 1 }, /unknown +\[head\]/],
     [() => [[1]], {}, /values must be a tensor/],
-  ])('refuses what it cannot read: %#', async (given, options, message) => {
-    await expect(readRows(given() as never, options as { entry?: number })).rejects.toThrow(message);
+  ])('refuses what it cannot read: %#', async (create, options, message) => {
+    await expect(readRows(create() as never, options as { entry?: number })).rejects.toThrow(message);
   });
 });
 

@@ -6,7 +6,7 @@ const hostile = ['<b>', '&amp;', '"\'', '😀', 'שלום', '\u202e', '\ud800', 
 const map = (Sq: number, Skv = Sq) =>
   Array.from({ length: Sq }, (_, i) => Array.from({ length: Skv }, (__, j) => (i * Skv + j) / (Sq * Skv)));
 const tokens = (n: number, name = 't') => Array.from({ length: n }, (_, i) => `${name}${i}`);
-const texts = (svg: string) => [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map((found) => found[1]!);
+const texts = (svg: string) => [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map((match) => match[1]!);
 
 describe('svgHeadMaps', () => {
   it('calls maps, axes and scale what they show', () => {
@@ -77,7 +77,7 @@ describe('svgHeadMaps', () => {
     for (const values of [true, false]) {
       const svg = svgHeadMaps([[weights]], { queries: ['a'], keys: tokens(4), values });
       checkXml(svg);
-      const data = [...svg.matchAll(/data-weight="([^"]*)"/g)].map((found) => found[1]);
+      const data = [...svg.matchAll(/data-weight="([^"]*)"/g)].map((match) => match[1]);
       expect(data).toEqual(['0.333333', 'NaN', '0', '2e-7']);
       expect(svg.includes('width="36"')).toBe(values);
     }
@@ -195,9 +195,9 @@ function checkXml(xml: string): void {
     if (closes && open.pop() !== name) throw new Error(`closes nothing: ${part}`);
     const names: string[] = [];
     let left = rest!;
-    for (let found = left.match(attribute); found; found = left.match(attribute)) {
-      names.push(found[1]!);
-      left = left.slice(found[0].length);
+    for (let match = left.match(attribute); match; match = left.match(attribute)) {
+      names.push(match[1]!);
+      left = left.slice(match[0].length);
     }
     if (left.trim() !== '' || new Set(names).size !== names.length) throw new Error(`attributes: ${part}`);
     if (!closes && !empty) open.push(name);

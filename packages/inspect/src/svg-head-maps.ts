@@ -82,17 +82,17 @@ const font = 'ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace';
 export function svgHeadMaps(heads: HeadWeights, options: SvgMapOptions): string {
   const where = 'svgHeadMaps';
   const known = ['queries', 'keys', 'title', 'columns', 'values', 'beside', 'names', 'axes'] as const;
-  const asked = normalizeOptions(where, 'options', options, known) as SvgMapOptions;
-  const { title = 'Attention weights', columns = 4, beside = {} } = asked;
+  const checked = normalizeOptions(where, 'options', options, known) as SvgMapOptions;
+  const { title = 'Attention weights', columns = 4, beside = {} } = checked;
   const shape = headsShape(where, heads);
   checkCells(where, shape);
-  checkTokens(where, asked, shape);
+  checkTokens(where, checked, shape);
   checkSizes(where, { columns });
-  if (asked.values !== undefined) checkFlag(where, 'values', asked.values);
+  if (checked.values !== undefined) checkFlag(where, 'values', checked.values);
   checkBeside(where, beside, shape);
-  checkNames(where, asked, heads.length);
+  checkNames(where, checked, heads.length);
   if (typeof title !== 'string') throw new ConfigError(where, 'title must be a string', { title });
-  const layout = layoutOf(heads, asked);
+  const layout = layoutOf(heads, checked);
   const perRow = Math.min(columns, heads.length);
   const mapsWidth = perRow * layout.panelWidth;
   const width =

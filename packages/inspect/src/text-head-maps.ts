@@ -60,10 +60,10 @@ const besideWidth = 5; // a space and four columns
 export function textHeadMaps(heads: HeadWeights, options: TextMapOptions): TextMaps {
   const where = 'textHeadMaps';
   const known = ['queries', 'keys', 'width', 'color', 'beside'] as const;
-  const asked = normalizeOptions(where, 'options', options, known) as TextMapOptions;
-  const { queries, keys = queries, width, color = false, beside = {} } = asked;
+  const checked = normalizeOptions(where, 'options', options, known) as TextMapOptions;
+  const { queries, keys = queries, width, color = false, beside = {} } = checked;
   const shape = headsShape(where, heads);
-  checkTokens(where, asked, shape);
+  checkTokens(where, checked, shape);
   checkFlag(where, 'color', color);
   checkSizes(where, { width });
   checkBeside(where, beside, shape);
@@ -71,7 +71,7 @@ export function textHeadMaps(heads: HeadWeights, options: TextMapOptions): TextM
   const layout = chooseLayout(queryLabels!, keys.length, { heads, width, beside });
   // Self-attention has the same tokens on both axes, also where not all are drawn.
   const drawn = {
-    queries: asked.keys ? Math.min(queries.length, maxDrawn) : layout.keys,
+    queries: checked.keys ? Math.min(queries.length, maxDrawn) : layout.keys,
     keys: layout.keys,
   };
   const visible = heads.map((rows) => rows.slice(0, drawn.queries).map((row) => row.slice(0, drawn.keys)));

@@ -13,8 +13,8 @@ const rows = (S: number, seed = 1, lengths = [S, S]) => ({
   value: tf.randomNormal<tf.Rank.R4>([2, 2, S, 3], 0, 1, 'float32', seed + 1),
   lengths,
 });
-const append = (cache: RowCache, given: Parameters<RowCache['stage']>[0]) =>
-  tf.tidy(() => cache.stage(given).commit());
+const append = (cache: RowCache, newRows: Parameters<RowCache['stage']>[0]) =>
+  tf.tidy(() => cache.stage(newRows).commit());
 
 const kinds: [string, () => RowCache][] = [
   ['GrowingCache', () => new GrowingCache(shape)],
@@ -77,9 +77,9 @@ describe.each(kinds)('%s as bytes', (_, create) => {
       fc.record({ length: fc.nat(bytes.length - 1) }),
     );
     fc.assert(
-      fc.property(change, (given) => {
-        const other = 'length' in given ? bytes.slice(0, given.length) : bytes.slice();
-        if ('at' in given) other[given.at]! ^= 1 << given.bit;
+      fc.property(change, (damage) => {
+        const other = 'length' in damage ? bytes.slice(0, damage.length) : bytes.slice();
+        if ('at' in damage) other[damage.at]! ^= 1 << damage.bit;
         try {
           cacheFromBytes(other, cache); // a position may be another number
           cache.reset();

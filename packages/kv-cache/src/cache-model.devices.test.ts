@@ -85,15 +85,15 @@ async function perform(scene: Scene, action: Action): Promise<void> {
 async function stage(scene: Scene, { counts, padding, positions, first, end }: Stage): Promise<void> {
   const { cache, entries } = scene;
   const S = Math.max(...counts) + padding;
-  const given = givenPositions(positions, first, S);
+  const explicit = explicitPositions(positions, first, S);
   const added = counts.map((count, b) =>
     Array.from({ length: count }, (_, i) => ({
       id: end === 'leave NaN' ? Number.NaN : scene.nextId++,
       order: nextOrderOf(entries[b]!) + i,
-      position: given ? positionAt(given, b, i, S) : nextPositionOf(entries[b]!) + i,
+      position: explicit ? positionAt(explicit, b, i, S) : nextPositionOf(entries[b]!) + i,
     })),
   );
-  const rows = { ...rowsOf(added, S), lengths: counts, ...(given && { positions: given }) };
+  const rows = { ...rowsOf(added, S), lengths: counts, ...(explicit && { positions: explicit }) };
   const extended = entries.map((tokens, b) => [...tokens, ...added[b]!]);
   const { capacity = Number.POSITIVE_INFINITY, retain = (tokens) => tokens } = scene.kind;
   if (extended.some((tokens) => tokens.length > capacity)) {
@@ -118,7 +118,7 @@ async function stage(scene: Scene, { counts, padding, positions, first, end }: S
   if (end === 'commit twice') expectRefused(staged.commit);
 }
 
-function givenPositions(
+function explicitPositions(
   kind: Stage['positions'],
   first: readonly [number, number],
   S: number,

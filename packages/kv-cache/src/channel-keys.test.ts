@@ -56,12 +56,12 @@ function rowsOf(added: Entries) {
 
 function expectKeys(actual: tf.Tensor4D, entries: Entries): void {
   const S = Math.max(...entries.map((keys) => keys.length));
-  const found = actual.dataSync();
+  const numbers = actual.dataSync();
   entries.forEach((keys, b) => {
     keys.forEach((key, s) => {
       key.forEach((x, n) => {
         const [h, i] = [Math.floor(n / keySize), n % keySize];
-        const difference = Math.abs(found[((b * heads + h) * S + s) * keySize + i]! - x);
+        const difference = Math.abs(numbers[((b * heads + h) * S + s) * keySize + i]! - x);
         if (!(difference <= 1e-6 * Math.max(...keys.map((other) => Math.abs(other[n]!)))))
           expect.unreachable(`entry ${b}, token ${s}, number ${n}: off by ${difference}`);
       });
@@ -119,14 +119,14 @@ describe('QuantizedCache with keys by channel', () => {
       [51, 70],
     ] as const)
       append(cache, [keys.slice(from, to), keys.slice(from, to)]);
-    const found = cache.read().materialize().key.dataSync();
+    const numbers = cache.read().materialize().key.dataSync();
     keys.forEach((key, token) => {
       const block = keys.slice(token - (token % 32), token - (token % 32) + 32);
       for (let i = 0; i < keySize; i++) {
         const channel = block.map((other) => other[i]!);
         const step = token < 64 ? (Math.max(...channel) - Math.min(...channel)) / 15 : 0;
         const bound = step / 2 + 1e-6 * Math.max(...channel.map(Math.abs)) * Math.sign(step);
-        expect(Math.abs(found[token * keySize + i]! - key[i]!)).toBeLessThanOrEqual(bound);
+        expect(Math.abs(numbers[token * keySize + i]! - key[i]!)).toBeLessThanOrEqual(bound);
       }
     });
     cache.dispose();

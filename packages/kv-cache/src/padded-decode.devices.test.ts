@@ -125,11 +125,11 @@ describe.each(sampled(pairs, 7))(
       ['given one by one', { each: Int32Array.of(0, 0, 0, 1, 2, 0, 1, 2, 3, 4, 0, 0, 0, 0, 0) }],
     ];
 
-    it.each(sampled(positions, 2))('takes left-padded prompts, positions %s', (_, given) =>
+    it.each(sampled(positions, 2))('takes left-padded prompts, positions %s', (_, method) =>
       run(async (layer, cache) => {
         for (const [, mask] of masks) {
           const batch = new Batch(layer, { mask: allOf(mask, leftPadding(paddings)), cache });
-          batch.take([3, 5, 1], 5, { padding: 'left', positions: [given] });
+          batch.take([3, 5, 1], 5, { padding: 'left', positions: [method] });
           for (let step = 0; step < 3; step++) batch.take([1, 1, 1], 1, { padding: 'right' });
           batch.take([2, 2, 2], 2, { padding: 'right' });
           await batch.expectAlone(seen(mask));

@@ -144,8 +144,8 @@ export class PagePool {
 }
 
 function checkPool(where: string, options: PagePoolOptions): Required<Record<keyof PagePoolOptions, number>> {
-  const given = options instanceof PagePool ? { pages: options.pages, pageSize: options.pageSize } : options;
-  const { pages, pageSize = 64 } = normalizeOptions(where, 'options', given, [
+  const sizes = options instanceof PagePool ? { pages: options.pages, pageSize: options.pageSize } : options;
+  const { pages, pageSize = 64 } = normalizeOptions(where, 'options', sizes, [
     'pages',
     'pageSize',
   ]) as PagePoolOptions;

@@ -40,37 +40,37 @@ function boundsOf(row: Float32Array, format: NumberFormat): number[] {
   });
 }
 
-function expectWithin(actual: tf.Tensor4D, given: tf.Tensor4D, format: NumberFormat): void {
-  const size = given.shape[3];
-  const [found, exact] = [actual.dataSync() as Float32Array, given.dataSync() as Float32Array];
-  expect(found.length).toBe(exact.length);
+function expectWithin(actual: tf.Tensor4D, expected: tf.Tensor4D, format: NumberFormat): void {
+  const size = expected.shape[3];
+  const [numbers, exact] = [actual.dataSync() as Float32Array, expected.dataSync() as Float32Array];
+  expect(numbers.length).toBe(exact.length);
   for (let at = 0; at < exact.length; at += size) {
     const row = exact.subarray(at, at + size);
     boundsOf(row, format).forEach((bound, i) => {
-      expect(Math.abs(found[at + i]! - row[i]!)).toBeLessThanOrEqual(bound);
+      expect(Math.abs(numbers[at + i]! - row[i]!)).toBeLessThanOrEqual(bound);
     });
   }
 }
 
-const append = (cache: QuantizedCache, given: Parameters<QuantizedCache['stage']>[0]) =>
-  tf.tidy(() => cache.stage(given).commit());
+const append = (cache: QuantizedCache, newRows: Parameters<QuantizedCache['stage']>[0]) =>
+  tf.tidy(() => cache.stage(newRows).commit());
 
 describe.each(formats)('QuantizedCache with keys %s, values %s', (keys, values) => {
   it('is off by no more than half a step of each row', () => {
     const cache = new QuantizedCache(shape, { keys, values });
-    const given = rows(9);
-    append(cache, given);
+    const newRows = rows(9);
+    append(cache, newRows);
     const { key, value } = tf.tidy(() => cache.read().materialize());
-    expectWithin(key, given.key, keys);
-    expectWithin(value, given.value, values);
+    expectWithin(key, newRows.key, keys);
+    expectWithin(value, newRows.value, values);
     cache.dispose();
   });
 
   it('holds the bytes predicted, scales included, whatever each entry holds', () => {
     const cache = new QuantizedCache(shape, { keys, values });
-    const given = { ...rows(5), lengths: [5, 2] };
+    const newRows = { ...rows(5), lengths: [5, 2] };
     const before = memoryNow().numBytes;
-    append(cache, given);
+    append(cache, newRows);
     const bytes = predictCacheBytes(QuantizedCache, shape, { keys, values, tokens: [5, 2] });
     expect([cache.byteSize, memoryNow().numBytes - before]).toEqual([bytes, bytes]);
     const row = { int8: [16 + 1, 10 + 1], int4: [8 + 2 * 2, 5 + 2 * 2] } as const; // words, scales and zeros
@@ -119,11 +119,11 @@ describe.each(formats)('QuantizedCache with keys %s, values %s', (keys, values) 
   });
 
   it('leaves nothing behind', () => {
-    const given = rows(6);
+    const newRows = rows(6);
     const before = memoryNow();
     const cache = new QuantizedCache(shape, { keys, values });
-    tf.tidy(() => void cache.stage(given)); // never kept
-    for (let step = 0; step < 3; step++) append(cache, given);
+    tf.tidy(() => void cache.stage(newRows)); // never kept
+    for (let step = 0; step < 3; step++) append(cache, newRows);
     cache.crop([13, 4]);
     expect(memoryNow().numBytes - before.numBytes).toBe(cache.byteSize);
     cache.dispose();
@@ -173,10 +173,10 @@ describe('QuantizedCache', () => {
   it('says where numbers cannot be read, and changes nothing', async () => {
     const back = await useOpaqueBackend();
     const cache = new QuantizedCache(shape);
-    const given = rows(2);
+    const newRows = rows(2);
     const before = memoryNow();
-    expect(() => append(cache, given)).toThrow(UnsupportedError);
-    expect(() => append(cache, given)).toThrow(/rows must be readable to be quantized/);
+    expect(() => append(cache, newRows)).toThrow(UnsupportedError);
+    expect(() => append(cache, newRows)).toThrow(/rows must be readable to be quantized/);
     expect(cache.lengths).toEqual([0, 0]);
     expectSameMemory(before);
     cache.dispose();

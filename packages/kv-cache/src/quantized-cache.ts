@@ -111,8 +111,8 @@ export class QuantizedCache extends RowCache {
 
 function checkFormats(where: string, options: QuantizedCacheOptions): Formats {
   const known = ['keys', 'values', 'residual'] as (keyof QuantizedCacheOptions)[];
-  const given = normalizeOptions(where, 'options', options, known) as QuantizedCacheOptions;
-  const { keys = 'int8', values = 'int8', residual } = given;
+  const checked = normalizeOptions(where, 'options', options, known) as QuantizedCacheOptions;
+  const { keys = 'int8', values = 'int8', residual } = checked;
   checkFormat(where, { keys }, ['int8', 'int4', 'int4-channel']);
   checkFormat(where, { values }, ['int8', 'int4']);
   if (residual !== undefined && keys !== 'int4-channel')
@@ -123,12 +123,12 @@ function checkFormats(where: string, options: QuantizedCacheOptions): Formats {
 
 function checkFormat(
   where: string,
-  given: Readonly<Record<string, string>>,
+  chosen: Readonly<Record<string, string>>,
   formats: readonly string[],
 ): void {
-  for (const [name, format] of Object.entries(given)) {
+  for (const [name, format] of Object.entries(chosen)) {
     if (!formats.includes(format))
-      throw new ConfigError(where, `${name} must be one of ${formats.join(', ')}`, given);
+      throw new ConfigError(where, `${name} must be one of ${formats.join(', ')}`, chosen);
   }
 }
 

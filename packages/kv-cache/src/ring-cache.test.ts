@@ -128,7 +128,7 @@ describe('RingCache', () => {
   });
 
   it('goes with its rows from one backend to another', async () => {
-    const given = tf.getBackend();
+    const backend = tf.getBackend();
     const cache = new RingCache(shape, { window: 2, sinks: 1 });
     append(cache, 4);
     for (const backend of ['cpu', 'wasm']) {
@@ -136,7 +136,7 @@ describe('RingCache', () => {
       append(cache, 1);
     }
     expect(marks(cache)).toEqual([0, 4, 5]);
-    await tf.setBackend(given);
+    await tf.setBackend(backend);
     cache.dispose();
   });
 

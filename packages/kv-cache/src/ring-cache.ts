@@ -213,8 +213,8 @@ function joinRuns(runs: readonly number[]): Int32Array {
 
 function checkOptions(where: string, options: RingCacheOptions): RingSizes {
   const known = ['window', 'sinks', 'rollback'] as (keyof RingCacheOptions)[];
-  const given = normalizeOptions(where, 'options', options, known) as RingCacheOptions;
-  const { window, sinks = 4, rollback = 1 } = given;
+  const checked = normalizeOptions(where, 'options', options, known) as RingCacheOptions;
+  const { window, sinks = 4, rollback = 1 } = checked;
   checkSizes(where, { window, rollback });
   checkNumber(where, 'sinks', sinks, [isCount, 'a whole number of at least 0']);
   return { window, sinks, rollback };

@@ -65,7 +65,7 @@ describe('StaticCache', () => {
   });
 
   it('goes with its rows from one backend to another', async () => {
-    const given = tf.getBackend();
+    const backend = tf.getBackend();
     const cache = new StaticCache(shape, { capacity: 4 });
     append(cache, 2, 1);
     for (const backend of ['cpu', 'wasm']) {
@@ -74,7 +74,7 @@ describe('StaticCache', () => {
       expect(numbersOf(cache.read().materialize().key)).toHaveLength(6 * cache.lengths[0]!);
     }
     expect(marks(cache)).toEqual([1, 1, 2, 2]);
-    await tf.setBackend(given);
+    await tf.setBackend(backend);
     cache.dispose();
   });
 

@@ -1,7 +1,7 @@
 // Attention of any variant as a tf.layer.
 import { type Attention, ConfigError, type Mask } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
-import { blindRowsSeeAll, handedMask, masksOf } from './padding';
+import { fullyMaskedRowsSeeAll, handedMask, masksOf } from './padding';
 import {
   byRole,
   type LayerOptions,
@@ -37,8 +37,8 @@ export interface AttentionLayerOptions extends LayerOptions {
   readonly mask?: Mask | object | undefined;
   /** What each input is. Default by their number: query; query, key; query, key, value. */
   readonly inputs?: readonly AttentionInput[] | undefined;
-  /** What a row that sees no key gives: zeros, or as in Keras the mean of all values; then `mask` is causal. Default: `zeros`. */
-  readonly blindRows?: 'zeros' | 'mean' | undefined;
+  /** What a fully masked row, which sees no key, gives: zeros, or as in Keras the mean of all values; then `mask` is causal. Default: `zeros`. */
+  readonly fullyMaskedRows?: 'zeros' | 'mean' | undefined;
   /** Whether the mask that tfjs hands on from `Embedding` or `Masking` hides keys in self-attention. Default: true. */
   readonly usePadding?: boolean | undefined;
   /** Token order of query row 0, for masks. Default: the last query stands at the last key. */
@@ -77,13 +77,13 @@ export class AttentionLayer extends WrappedLayer<Made> {
   /** @throws ConfigError without attention */
   constructor({ attention, mask, written, ...options }: AttentionLayerOptions) {
     super(options, { attention, mask }, written);
-    const { inputs, usePadding, blindRows, queryStart, returnWeights, axes } = options;
-    this.options = { inputs, usePadding, blindRows, queryStart, returnWeights, axes };
+    const { inputs, usePadding, fullyMaskedRows, queryStart, returnWeights, axes } = options;
+    this.options = { inputs, usePadding, fullyMaskedRows, queryStart, returnWeights, axes };
     if (!attention && written === undefined)
       throw new ConfigError('AttentionLayer', 'attention must be given, made or as JSON', { attention });
     const { name = (mask as { kind?: string } | undefined)?.kind } = (mask ?? {}) as Partial<Mask>;
-    if (blindRows === 'mean' && name !== undefined && name !== 'causal')
-      throw new ConfigError('AttentionLayer', "blindRows 'mean' needs a causal mask, or none", {
+    if (fullyMaskedRows === 'mean' && name !== undefined && name !== 'causal')
+      throw new ConfigError('AttentionLayer', "fullyMaskedRows 'mean' needs a causal mask, or none", {
         mask: name,
       });
   }
@@ -112,21 +112,21 @@ export class AttentionLayer extends WrappedLayer<Made> {
   override call(inputs: tf.Tensor | tf.Tensor[], kwargs: { mask?: unknown; training?: boolean }) {
     return tf.tidy(() => {
       this.invokeCallHook(inputs, kwargs);
-      const given = this.roles(listOfTensors(inputs));
-      const one = (role: AttentionInput) => given.get(role)?.[0];
+      const roles = this.roles(listOfTensors(inputs));
+      const one = (role: AttentionInput) => roles.get(role)?.[0];
       const query = one('query')!;
       const isSelf = !one('key') && !one('value');
       const hands = isSelf && query.rank === 3 && this.options.usePadding !== false;
-      const { returnWeights, queryStart, blindRows } = this.options;
+      const { returnWeights, queryStart, fullyMaskedRows } = this.options;
       const hidden = {
         mask: this.parts.mask,
-        keys: [...(given.get('keys') ?? []), ...(hands ? handedMask(this, query, kwargs) : [])],
-        pairs: given.get('pairs') ?? [],
-        rows: given.get('rows') ?? [],
+        keys: [...(roles.get('keys') ?? []), ...(hands ? handedMask(this, query, kwargs) : [])],
+        pairs: roles.get('pairs') ?? [],
+        rows: roles.get('rows') ?? [],
       };
       const { mask, bias } =
-        blindRows === 'mean'
-          ? blindRowsSeeAll(this.name, hidden, [
+        fullyMaskedRows === 'mean'
+          ? fullyMaskedRowsSeeAll(this.name, hidden, [
               query.shape[1]!,
               (one('key') ?? one('value') ?? query).shape[1]!,
             ])
@@ -164,19 +164,19 @@ export class AttentionLayer extends WrappedLayer<Made> {
   }
 
   private roles<T>(inputs: readonly T[]): ReadonlyMap<string, readonly T[]> {
-    const found = byRole(this.name, inputs, {
+    const roles = byRole(this.name, inputs, {
       names: this.options.inputs ?? undefined,
       defaults: ['query', 'key', 'value'],
     });
-    if (found.get('query')?.length === 1) return found;
+    if (roles.get('query')?.length === 1) return roles;
     throw new ConfigError(this.name, 'one of the inputs must be the query', { inputs: this.options.inputs });
   }
 
   private shapesOf(shapes: readonly Shape[]) {
-    const given = this.roles(shapes);
-    const query = given.get('query')![0]!;
-    const value = given.get('value')?.[0];
-    const key = given.get('key')?.[0] ?? value ?? query;
+    const roles = this.roles(shapes);
+    const query = roles.get('query')![0]!;
+    const value = roles.get('value')?.[0];
+    const key = roles.get('key')?.[0] ?? value ?? query;
     return { query, key, value: value ?? key };
   }
 

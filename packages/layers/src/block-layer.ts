@@ -57,9 +57,9 @@ export class BlockLayer extends WrappedLayer<Made> {
   }
 
   protected override completed(parts: Parts, shapes: readonly Shape[]): Parts {
-    const given = this.roles(shapes);
-    const embedDim = given.get('x')![0]!.at(-1);
-    const memory = given.get('memory')?.[0]?.at(-1);
+    const roles = this.roles(shapes);
+    const embedDim = roles.get('x')![0]!.at(-1);
+    const memory = roles.get('memory')?.[0]?.at(-1);
     const block = withConfig(parts.block, { embedDim }) as PartJson | undefined;
     if (!block) return parts;
     const { attention, crossAttention, ...others } = (block.parts ?? {}) as Parts;
@@ -80,17 +80,17 @@ export class BlockLayer extends WrappedLayer<Made> {
   override call(inputs: tf.Tensor | tf.Tensor[], kwargs: { mask?: unknown; training?: boolean }) {
     return tf.tidy(() => {
       this.invokeCallHook(inputs, kwargs);
-      const given = this.roles(listOfTensors(inputs));
-      const x = given.get('x')![0]!;
+      const roles = this.roles(listOfTensors(inputs));
+      const x = roles.get('x')![0]!;
       const hands = this.options.usePadding !== false;
       const { block, mask } = this.parts;
       return block.apply(x, {
         mask: masksOf(this.name, {
           mask,
-          keys: [...(given.get('keys') ?? []), ...(hands ? handedMask(this, x, kwargs) : [])],
+          keys: [...(roles.get('keys') ?? []), ...(hands ? handedMask(this, x, kwargs) : [])],
         }),
-        memory: given.get('memory')?.[0],
-        memoryMask: masksOf(this.name, { mask: undefined, keys: given.get('memoryKeys') ?? [] }),
+        memory: roles.get('memory')?.[0],
+        memoryMask: masksOf(this.name, { mask: undefined, keys: roles.get('memoryKeys') ?? [] }),
         training: kwargs?.training ? { seed: this.step++ } : undefined,
       }).output;
     });
@@ -103,11 +103,11 @@ export class BlockLayer extends WrappedLayer<Made> {
   }
 
   private roles<T>(inputs: readonly T[]): ReadonlyMap<string, readonly T[]> {
-    const found = byRole(this.name, inputs, {
+    const roles = byRole(this.name, inputs, {
       names: this.options.inputs ?? undefined,
       defaults: ['x', 'memory'],
     });
-    if (found.get('x')?.length === 1) return found;
+    if (roles.get('x')?.length === 1) return roles;
     throw new ConfigError(this.name, 'one of the inputs must be x', { inputs: this.options.inputs });
   }
 }

@@ -93,8 +93,8 @@ describe('padding', () => {
     plain.apply(tensor);
     plain.setWeights(layer.getWeights());
     const wanted = (plain.apply(tensor) as tf.Tensor).dataSync();
-    const given = (model.predict([tensor, lower]) as tf.Tensor).dataSync();
-    given.forEach((value, n) => {
+    const actual = (model.predict([tensor, lower]) as tf.Tensor).dataSync();
+    actual.forEach((value, n) => {
       expect(value).toBeCloseTo(wanted[n]!, 5);
     });
   });

@@ -5,7 +5,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import type { layers, SymbolicTensor } from '@tensorflow/tfjs-layers';
 
 /** Masks of one call, each 0 or false where something is hidden. */
-export interface GivenMasks {
+export interface CallMasks {
   readonly mask: Mask | undefined;
   /** [B, Skv] each: keys that count. */
   readonly keys: readonly tf.Tensor[];
@@ -16,9 +16,9 @@ export interface GivenMasks {
 }
 
 /** All of them as one mask; undefined where nothing is hidden. */
-export function masksOf(layer: string, given: GivenMasks): Mask | undefined {
-  const tensors = tensorsOf(layer, given).map((tensor) => dense(tensor));
-  const all = [...(given.mask ? [given.mask] : []), ...tensors];
+export function masksOf(layer: string, masks: CallMasks): Mask | undefined {
+  const tensors = tensorsOf(layer, masks).map((tensor) => dense(tensor));
+  const all = [...(masks.mask ? [masks.mask] : []), ...tensors];
   return all.length > 1 ? allOf(...all) : all[0];
 }
 
@@ -26,16 +26,16 @@ export function masksOf(layer: string, given: GivenMasks): Mask | undefined {
  * The same, but a row that would see nothing sees all keys alike, as in Keras: a bias of -1e9 on the whole row leaves nothing
  * of its scores in float32. The described mask must be causal.
  */
-export function blindRowsSeeAll(
+export function fullyMaskedRowsSeeAll(
   layer: string,
-  given: GivenMasks,
+  masks: CallMasks,
   [Sq, Skv]: readonly [number, number],
 ): { readonly mask: Mask | undefined; readonly bias: tf.Tensor | undefined } {
-  const tensors = tensorsOf(layer, given);
+  const tensors = tensorsOf(layer, masks);
   const [first, ...others] = tensors;
-  if (!first) return { mask: given.mask, bias: undefined };
+  if (!first) return { mask: masks.mask, bias: undefined };
   // A row that sees all is not causal, so that this mask is a tensor too; Keras counts queries and keys from their first.
-  const lower = given.mask
+  const lower = masks.mask
     ? [
         tf.greaterEqual(
           tf.reshape(tf.range(0, Sq), [1, 1, Sq, 1]),
@@ -50,7 +50,7 @@ export function blindRowsSeeAll(
 }
 
 /** Masks as bool of rank 4, which broadcast to [B, H, Sq, Skv]. */
-function tensorsOf(layer: string, { keys, pairs = [], rows = [] }: GivenMasks): tf.Tensor[] {
+function tensorsOf(layer: string, { keys, pairs = [], rows = [] }: CallMasks): tf.Tensor[] {
   const bool = (x: tf.Tensor) => (x.dtype === 'bool' ? x : tf.notEqual(x, tf.scalar(0, x.dtype)));
   const checked = (x: tf.Tensor, ranks: readonly number[], shape: string) => {
     if (ranks.includes(x.rank)) return bool(x);

@@ -23,7 +23,7 @@ const owners = new WeakMap<tf.Variable, layers.Layer>();
 /** A tf.layer around parts of Polyhead. Its weights are the parts' own variables, by their names. */
 export abstract class WrappedLayer<Made extends Parts> extends layers.Layer {
   /** What it was given; widths that are not said yet come from the inputs. */
-  private readonly given: Parts;
+  private readonly unbuilt: Parts;
   private made: Made | undefined;
 
   /** @param written what `getConfig` gave, in place of parts */
@@ -31,7 +31,7 @@ export abstract class WrappedLayer<Made extends Parts> extends layers.Layer {
     super(options);
     this.supportsMasking = true;
     const all = written === undefined ? parts : (unspell(written) as Parts);
-    this.given = Object.fromEntries(Object.entries(all).filter(([, part]) => part !== undefined));
+    this.unbuilt = Object.fromEntries(Object.entries(all).filter(([, part]) => part !== undefined));
   }
 
   /** The parts, once built. */
@@ -42,7 +42,7 @@ export abstract class WrappedLayer<Made extends Parts> extends layers.Layer {
 
   /** Whether it was given a part of this name. */
   protected has(name: string): boolean {
-    return this.given[name] !== undefined;
+    return this.unbuilt[name] !== undefined;
   }
 
   /** The JSON of parts with widths that are not said filled in. */
@@ -50,7 +50,7 @@ export abstract class WrappedLayer<Made extends Parts> extends layers.Layer {
 
   override build(inputShape: Shape | Shape[]): void {
     const shapes = listOfShapes(inputShape);
-    const entries = Object.entries(this.given);
+    const entries = Object.entries(this.unbuilt);
     const described = Object.fromEntries(entries.filter(([, part]) => !isMade(part)));
     const json = this.completed(toConfig(described) as Parts, shapes);
     const made = Object.fromEntries(entries.filter(([, part]) => isMade(part)));
@@ -61,7 +61,7 @@ export abstract class WrappedLayer<Made extends Parts> extends layers.Layer {
 
   /** What tfjs writes into files of models, and makes the layer of again. */
   override getConfig() {
-    return { ...super.getConfig(), written: spell(this.made ?? this.given) };
+    return { ...super.getConfig(), written: spell(this.made ?? this.unbuilt) };
   }
 
   /** By default the mask of the first input goes on, to the first output. */
@@ -125,9 +125,9 @@ export function byRole<T>(
   const roles = names ?? defaults.slice(0, inputs.length);
   if (roles.length !== inputs.length)
     throw new ConfigError(layer, 'inputs must name each input', { inputs: roles, given: inputs.length });
-  const found = new Map<string, T[]>();
+  const byName = new Map<string, T[]>();
   roles.forEach((role, n) => {
-    found.set(role, [...(found.get(role) ?? []), inputs[n]!]);
+    byName.set(role, [...(byName.get(role) ?? []), inputs[n]!]);
   });
-  return found;
+  return byName;
 }

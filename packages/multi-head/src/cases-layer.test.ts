@@ -73,8 +73,8 @@ describe('A3: returning weights', () => {
     for (const call of [{}, { training: { seed: 1 } }]) {
       const mask = validLengths([0, 3]);
       const plain = layer.apply({ query }, { ...call, mask });
-      const asked = layer.apply({ query }, { ...call, mask, returns: ['weights'] });
-      expect(numbersOf(asked.output)).toEqual(numbersOf(plain.output));
+      const withWeights = layer.apply({ query }, { ...call, mask, returns: ['weights'] });
+      expect(numbersOf(withWeights.output)).toEqual(numbersOf(plain.output));
     }
   });
 

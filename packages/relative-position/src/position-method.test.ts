@@ -162,11 +162,11 @@ it.each<[string, object, (config: never) => { readonly config: object }]>([
   ['swin', { numHeads: 2, window: [2, 3] }, swin],
   ['deberta', { embedDim: 4, numHeads: 2, terms: ['contentToPosition'] }, deberta],
   ['rotary', { headDim: 4, sections: [1, 1], scaling: longrope }, rotary],
-])('the config of %s shares nothing with its caller, and is frozen throughout', (_name, given, create) => {
-  const before = JSON.stringify(given);
-  const { config } = create(given as never);
-  expectFrozenApart(config, given);
-  expect(JSON.stringify(given)).toBe(before);
+])('the config of %s shares nothing with its caller, and is frozen throughout', (_name, options, create) => {
+  const before = JSON.stringify(options);
+  const { config } = create(options as never);
+  expectFrozenApart(config, options);
+  expect(JSON.stringify(options)).toBe(before);
   expect(JSON.parse(JSON.stringify(config))).toEqual(JSON.parse(before));
 });
 

@@ -12,12 +12,12 @@ const pairs = S * S * 4; // a number for each pair
 
 const random = (seed: number) => tf.randomNormal<tf.Rank.R4>([1, 1, S, D], 0, 1, 'float32', seed);
 
-function bytesOf(position: PositionMethod, asked: 'one pass' | 'gradient') {
+function bytesOf(position: PositionMethod, pass: 'one pass' | 'gradient') {
   const [query, key, value] = [random(1), random(2), random(3)];
   const output = (q: tf.Tensor4D) =>
     attendHeads({ query: q, key, value, cross: false, kernel: composed(), position, mask: causal() }).output;
   const gradient = () => tf.grad((x) => tf.sum(output(x as tf.Tensor4D)))(query);
-  const bytes = bytesDuring(() => (asked === 'gradient' ? gradient() : output(query)));
+  const bytes = bytesDuring(() => (pass === 'gradient' ? gradient() : output(query)));
   position.dispose();
   return bytes;
 }

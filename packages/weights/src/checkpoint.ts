@@ -91,7 +91,7 @@ export function decode(name: string, numberType: NumberType, bytes: Uint8Array):
 
 /** @throws FileError where there is none */
 export function storedTensor<T>(tensors: ReadonlyMap<string, T>, name: string): T {
-  const found = tensors.get(name);
-  if (!found) throw new FileError('read', 'the checkpoint must have the tensor', { name });
-  return found;
+  const tensor = tensors.get(name);
+  if (!tensor) throw new FileError('read', 'the checkpoint must have the tensor', { name });
+  return tensor;
 }

@@ -13,7 +13,7 @@ export interface Finding {
   /** Computed from the numbers: a claim that the run does not bear out is not called true. */
   readonly verdict: Verdict;
   /** What was found, in a sentence or two, with its numbers. */
-  readonly found: string;
+  readonly answer: string;
 }
 
 export interface Claim {

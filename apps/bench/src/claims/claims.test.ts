@@ -16,11 +16,11 @@ describe(`${pagePath} says what is found`, () => {
     .map((claim) => [claim.number, claim.says, claim] as const);
   it.each(rows)('%d. %s', async (_, __, claim) => {
     const before = tf.memory().numTensors;
-    const { verdict, found } = await runClaim(claim);
+    const { verdict, answer } = await runClaim(claim);
     expect(tf.memory().numTensors).toBe(before);
     const kept = readClaim(page, claim.number);
     expect(verdict).toBe(kept?.verdict);
-    expect(differences(kept!.found, found, claim.within ?? 0.02)).toEqual([]);
+    expect(differences(kept!.answer, answer, claim.within ?? 0.02)).toEqual([]);
     expect(kept!.time === undefined).toBe(claim.time === undefined);
   });
 

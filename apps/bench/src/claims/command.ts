@@ -45,10 +45,13 @@ async function runClaims({ numbers, write }: Choice, { print, progress }: Outlet
   const ran = new Map<number, Ran>();
   const chosen = numbers.length === 0 ? all : all.filter(({ number }) => numbers.includes(number));
   for (const claim of chosen) {
-    const [found, time] = [await runClaim(claim), timeClaim(claim)];
-    ran.set(claim.number, { ...found, ...(time !== undefined && { time }) });
+    const [result, time] = [await runClaim(claim), timeClaim(claim)];
+    ran.set(claim.number, { ...result, ...(time !== undefined && { time }) });
     progress.advance(ran.size, chosen.length);
-    print([`${claim.number}. ${claim.says}`, `   ${found.verdict}: ${found.found}${time ? ` ${time}` : ''}`]);
+    print([
+      `${claim.number}. ${claim.says}`,
+      `   ${result.verdict}: ${result.answer}${time ? ` ${time}` : ''}`,
+    ]);
   }
   if (!write) return;
   const path = fileURLToPath(new URL(`../../../../${pagePath}`, import.meta.url));

@@ -55,7 +55,7 @@ export const cost: readonly Claim[] = [
       const weights = counts.at(-1)!.pairs / one!.pairs;
       return {
         verdict: decide({ true: isSame && weights === 1, depends: isSame }),
-        found: `Parameters (${whole(one!.parameters)} at width 512) and products (${whole(one!.flops.forward.total)} operations for 512 tokens) are, from 1 head to 64. But 64 heads have ${whole(weights)} × as many weights to go through softmax, and short heads multiply less well.`,
+        answer: `Parameters (${whole(one!.parameters)} at width 512) and products (${whole(one!.flops.forward.total)} operations for 512 tokens) are, from 1 head to 64. But 64 heads have ${whole(weights)} × as many weights to go through softmax, and short heads multiply less well.`,
       };
     },
     time() {
@@ -91,7 +91,7 @@ export const cost: readonly Claim[] = [
       const off = difference(entropy, byWeights);
       return {
         verdict: off < 1e-4 && kept === 4 * H * S * S ? 'true' : 'false',
-        found: `True and costly: 8 heads over 512 tokens keep ${whole(kept / MiB)} MiB, over 4,096 tokens it would be ${whole((4 * H * 4096 ** 2) / MiB)} MiB for each layer and sequence. Their entropy, computed without the matrix, takes ${whole((4 * entropy.size) / 1024)} KiB and is the same to within 1e-4.`,
+        answer: `True and costly: 8 heads over 512 tokens keep ${whole(kept / MiB)} MiB, over 4,096 tokens it would be ${whole((4 * H * 4096 ** 2) / MiB)} MiB for each layer and sequence. Their entropy, computed without the matrix, takes ${whole((4 * entropy.size) / 1024)} KiB and is the same to within 1e-4.`,
       };
     },
   },
@@ -104,7 +104,7 @@ export const cost: readonly Claim[] = [
       );
       return {
         verdict: full === 8 * usual! ? 'depends' : 'false',
-        found: `A choice, at h times the cost: width 512 with 8 heads of 512 has ${whole(full!)} parameters, with 8 heads of 64 ${whole(usual!)}. It is the same formula, with \`headDim: 512\`.`,
+        answer: `A choice, at h times the cost: width 512 with 8 heads of 512 has ${whole(full!)} parameters, with 8 heads of 64 ${whole(usual!)}. It is the same formula, with \`headDim: 512\`.`,
       };
     },
   },
@@ -127,7 +127,7 @@ export const cost: readonly Claim[] = [
       const ratio = all!.byteSize / grouped!.byteSize;
       return {
         verdict: ratio === 4 && held.every(({ isPlanned }) => isPlanned) ? 'true' : 'false',
-        found: `Of the cache: ${whole(all!.byteSize)} and ${whole(grouped!.byteSize)} bytes for 64 tokens of width 256, as predicted. The parameters of the layer are ${digits(all!.parameters / grouped!.parameters, 2)} × fewer, not 4 ×.`,
+        answer: `Of the cache: ${whole(all!.byteSize)} and ${whole(grouped!.byteSize)} bytes for 64 tokens of width 256, as predicted. The parameters of the layer are ${digits(all!.parameters / grouped!.parameters, 2)} × fewer, not 4 ×.`,
       };
     },
   },
@@ -148,7 +148,7 @@ export const cost: readonly Claim[] = [
       const ratio = (4 * (keys.size + values.size)) / (4 * (key.size + value.size));
       return {
         verdict: isSame && ratio === 4 && bytes >= 4 * keys.size ? 'false' : 'true',
-        found: `Not needed: 8 query heads read 2 key/value heads where they lie, with the same numbers to within 1e-5. Repeated, keys and values take ${whole(ratio)} × the memory.`,
+        answer: `Not needed: 8 query heads read 2 key/value heads where they lie, with the same numbers to within 1e-5. Repeated, keys and values take ${whole(ratio)} × the memory.`,
       };
     },
   },
@@ -166,7 +166,7 @@ export const cost: readonly Claim[] = [
       const [small, large, later] = [pair('LLaMA-2 7B'), pair('LLaMA-2 70B'), pair('LLaMA-3 8B')];
       return {
         verdict: small === '32/8' ? 'true' : 'false',
-        found: `Llama 2 7B has ${small}, Llama 2 70B ${large}. Llama 3 8B has ${later}.`,
+        answer: `Llama 2 7B has ${small}, Llama 2 70B ${large}. Llama 3 8B has ${later}.`,
       };
     },
   },
@@ -183,7 +183,7 @@ export const cost: readonly Claim[] = [
       const rows = [from(32, 1), from(32, 4), from(8, 1), from(8, 4)];
       return {
         verdict: rows.every((n) => n > 1) ? 'true' : 'false',
-        found: `In a layer as in Llama 2 7B keys and values outweigh the layer's matrices from ${whole(rows[0]!)} tokens on, from ${whole(rows[1]!)} with a batch of 4; with 8 key/value heads from ${whole(rows[2]!)} and ${whole(rows[3]!)}.`,
+        answer: `In a layer as in Llama 2 7B keys and values outweigh the layer's matrices from ${whole(rows[0]!)} tokens on, from ${whole(rows[1]!)} with a batch of 4; with 8 key/value heads from ${whole(rows[2]!)} and ${whole(rows[3]!)}.`,
       };
     },
   },
@@ -196,7 +196,7 @@ export const cost: readonly Claim[] = [
       const [small, large] = [count(768, 12, false), count(12288, 96, false)];
       return {
         verdict: small === 2_359_296 && large === 603_979_776 ? 'true' : 'false',
-        found: `${whole(small)} and ${whole(large)}, for one layer without biases. BERT and GPT-3 have them: ${whole(count(768, 12, true))} and ${whole(count(12288, 96, true))}.`,
+        answer: `${whole(small)} and ${whole(large)}, for one layer without biases. BERT and GPT-3 have them: ${whole(count(768, 12, true))} and ${whole(count(12288, 96, true))}.`,
       };
     },
   },
@@ -212,7 +212,7 @@ export const cost: readonly Claim[] = [
       const said = ['768/12/64', '1024/16/64', '768/12/64', '1280/20/64', '12288/96/128'];
       return {
         verdict: `${sizes}` === `${said}` ? 'true' : 'false',
-        found: `In the configs: ${sizes.join(', ')}. The size of a head hardly grows: models get more heads, not larger ones.`,
+        answer: `In the configs: ${sizes.join(', ')}. The size of a head hardly grows: models get more heads, not larger ones.`,
       };
     },
   },
@@ -227,7 +227,7 @@ export const cost: readonly Claim[] = [
       const [full, near] = [pairs(causal()), pairs(local)];
       return {
         verdict: full > 15 && near < 5 && projected < 5 ? 'true' : 'false',
-        found: `Four times as many tokens, 2,048 instead of 512, have ${digits(full)} × the pairs; with a window of 64 and a global token, as in Longformer, ${digits(near)} ×; with keys projected to 64 rows, as in Linformer, ${digits(projected)} ×.`,
+        answer: `Four times as many tokens, 2,048 instead of 512, have ${digits(full)} × the pairs; with a window of 64 and a global token, as in Longformer, ${digits(near)} ×; with keys projected to 64 rows, as in Linformer, ${digits(projected)} ×.`,
       };
     },
     time() {

@@ -66,7 +66,7 @@ export const fewerHeads: readonly Claim[] = [
         const few = rises.filter((rise) => rise < 0.05).length;
         return {
           verdict: decide({ true: few === rises.length, depends: few > 0 && retrained < silenced / 2 }),
-          found: `Of 16 heads of a decoder (${digits(whole)} nats a byte) ${few} can go one by one for less than 0.05 nats; the worst costs ${digits(silenced)}, the worst layer of four ${digits(layerGone)}. After 12 steps of training without that head it costs ${digits(retrained)}: others learn to, they do not simply.`,
+          answer: `Of 16 heads of a decoder (${digits(whole)} nats a byte) ${few} can go one by one for less than 0.05 nats; the worst costs ${digits(silenced)}, the worst layer of four ${digits(layerGone)}. After 12 steps of training without that head it costs ${digits(retrained)}: others learn to, they do not simply.`,
         };
       }),
   },
@@ -97,7 +97,7 @@ export const fewerHeads: readonly Claim[] = [
         ]);
         return {
           verdict: trained < 0.3 && random < 0.3 ? 'depends' : 'false',
-          found: `They do, and that alone says little. The matrices W_Q W_Kᵀ of two heads of one layer have a cosine of ${digits(trained, 2)} on average in a trained decoder, whose heads share keys by twos, and of ${digits(random, 2)} where all numbers are random.`,
+          answer: `They do, and that alone says little. The matrices W_Q W_Kᵀ of two heads of one layer have a cosine of ${digits(trained, 2)} on average in a trained decoder, whose heads share keys by twos, and of ${digits(random, 2)} where all numbers are random.`,
         };
       }),
   },
@@ -138,7 +138,7 @@ export const fewerHeads: readonly Claim[] = [
         const likeness = mean(cosines);
         return {
           verdict: likeness < 0.5 && losses[1]! > losses[0]! + 0.1 ? 'false' : 'true',
-          found: `Votes would be alike, and fewer of them nearly as good. What two heads of an encoder add to a token has a cosine of ${digits(likeness, 2)} on average; a decoder with 4, 3, 2 and 1 of its 4 heads a layer, scaled up, has ${losses.map((loss) => digits(loss)).join(', ')} nats a byte. Heads are parts of a sum.`,
+          answer: `Votes would be alike, and fewer of them nearly as good. What two heads of an encoder add to a token has a cosine of ${digits(likeness, 2)} on average; a decoder with 4, 3, 2 and 1 of its 4 heads a layer, scaled up, has ${losses.map((loss) => digits(loss)).join(', ')} nats a byte. Heads are parts of a sum.`,
         };
       }),
   },
@@ -174,7 +174,7 @@ export const fewerHeads: readonly Claim[] = [
         attention.dispose();
         return {
           verdict: decide({ true: pooled > 0.9, depends: trained > pooled + 0.1 }),
-          found: `Not by themselves. A layer of an encoder with its 4 key/value heads pooled into one, a quarter of the cache, has outputs with a cosine of ${digits(pooled, 2)} to the original's; after 36 steps of training on 12 sentences ${digits(trained, 2)}, on a sentence it has not seen. [From multi-head to grouped](from-multi-head-to-grouped.md) trains one from the start.`,
+          answer: `Not by themselves. A layer of an encoder with its 4 key/value heads pooled into one, a quarter of the cache, has outputs with a cosine of ${digits(pooled, 2)} to the original's; after 36 steps of training on 12 sentences ${digits(trained, 2)}, on a sentence it has not seen. [From multi-head to grouped](from-multi-head-to-grouped.md) trains one from the start.`,
         };
       }),
   },

@@ -58,7 +58,7 @@ export const headMaps: readonly Claim[] = [
         const isNamed = [...ofEncoder, ...ofDecoder].some(({ pattern }) => pattern !== 'mixed');
         return {
           verdict: isNamed ? 'depends' : 'false',
-          found: `Some heads do. ${ofEncoder.length} maps of a sentence encoder: ${named(ofEncoder)}. ${ofDecoder.length} maps of a decoder of bytes: ${named(ofDecoder)}.`,
+          answer: `Some heads do. ${ofEncoder.length} maps of a sentence encoder: ${named(ofEncoder)}. ${ofDecoder.length} maps of a decoder of bytes: ${named(ofDecoder)}.`,
         };
       }),
   },
@@ -78,16 +78,16 @@ export const headMaps: readonly Claim[] = [
           const times = layers.flat().map((head) => head[at(from)]![at(to)]! * tokens.length);
           kinds.set(kind, [...(kinds.get(kind) ?? []), times]);
         }
-        const found = [...kinds].map(([kind, rows]) => {
+        const findings = [...kinds].map(([kind, rows]) => {
           const heads = rows[0]!.map((_, h) => mean(rows.map((row) => row[h]!)));
           const best = heads.indexOf(Math.max(...heads));
           return { kind, best, times: heads[best]!, above: heads.filter((x) => x > 1).length };
         });
-        const isSeveral = new Set(found.map(({ best }) => best)).size > 1;
+        const isSeveral = new Set(findings.map(({ best }) => best)).size > 1;
         const name = (h: number) => `layer ${Math.floor(h / 4) + 1} head ${(h % 4) + 1}`;
         return {
-          verdict: isSeveral && found.filter(({ times }) => times > 2).length >= 2 ? 'depends' : 'false',
-          found: `Some tendency, in a small encoder with 8 heads and three labelled pairs of each kind, against even weights: ${found
+          verdict: isSeveral && findings.filter(({ times }) => times > 2).length >= 2 ? 'depends' : 'false',
+          answer: `Some tendency, in a small encoder with 8 heads and three labelled pairs of each kind, against even weights: ${findings
             .map(
               ({ kind, best, times, above }) =>
                 `${kind}, best ${name(best)} with ${digits(times)} ×, ${above} heads above 1 ×`,
@@ -119,7 +119,7 @@ export const headMaps: readonly Claim[] = [
         const [even, evenWide] = [(S - 1) / 4, (length - 1 / length) / 3];
         return {
           verdict: decide({ true: far > even && wide > evenWide, depends: far > even || wide > evenWide }),
-          found: `Farther than a head that looks everywhere alike? In a sentence encoder the farthest of 8 heads looks ${digits(wide, 2)} tokens away on average, an even one ${digits(evenWide, 2)}; in a decoder of bytes the farthest of 16 ${digits(far, 2)} of 128 bytes, an even one ${digits(even, 2)}.`,
+          answer: `Farther than a head that looks everywhere alike? In a sentence encoder the farthest of 8 heads looks ${digits(wide, 2)} tokens away on average, an even one ${digits(evenWide, 2)}; in a decoder of bytes the farthest of 16 ${digits(far, 2)} of 128 bytes, an even one ${digits(even, 2)}.`,
         };
       }),
   },
@@ -152,7 +152,7 @@ export const headMaps: readonly Claim[] = [
         const share = mean(differs);
         return {
           verdict: share > 0.05 ? 'true' : 'depends',
-          found: `Weights alone mislead. In the last layer of an encoder the token with the largest weight is, for ${percent(share)} of tokens and heads, not the one that adds most to the output, weight times the length of its vector (Kobayashi et al. 2020, arXiv 2004.10102).`,
+          answer: `Weights alone mislead. In the last layer of an encoder the token with the largest weight is, for ${percent(share)} of tokens and heads, not the one that adds most to the output, weight times the length of its vector (Kobayashi et al. 2020, arXiv 2004.10102).`,
         };
       }),
   },

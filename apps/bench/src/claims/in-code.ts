@@ -34,7 +34,7 @@ export const inCode: readonly Claim[] = [
       ).output.dataSync()[0]!;
       return {
         verdict: Number.isNaN(infinite) && here === 0 ? 'depends' : 'true',
-        found: `Where a row sees something. A row that sees nothing, such as one of padding, becomes ${infinite}; with −10⁹ instead it attends evenly to what it must not see, ${digits(finite, 2)} each of four keys. Here it gives ${here}.`,
+        answer: `Where a row sees something. A row that sees nothing, such as one of padding, becomes ${infinite}; with −10⁹ instead it attends evenly to what it must not see, ${digits(finite, 2)} each of four keys. Here it gives ${here}.`,
       };
     },
   },
@@ -50,7 +50,7 @@ export const inCode: readonly Claim[] = [
       const [zerosOfWeights, zerosOfOutput] = [zeroShare(onWeights), zeroShare(onOutput)];
       return {
         verdict: zerosOfWeights === 0 && zerosOfOutput > 0.4 ? 'depends' : 'false',
-        found: `In the paper and here. A usual lesson says so in a comment and drops the output instead: at a rate of 0.5 that makes ${percent(zerosOfOutput)} of the output's numbers 0, dropped weights ${percent(zerosOfWeights)}.`,
+        answer: `In the paper and here. A usual lesson says so in a comment and drops the output instead: at a rate of 0.5 that makes ${percent(zerosOfOutput)} of the output's numbers 0, dropped weights ${percent(zerosOfWeights)}.`,
       };
     },
   },
@@ -62,7 +62,7 @@ export const inCode: readonly Claim[] = [
       const { output, weights } = scaledDotProductAttention(query, key, key);
       return {
         verdict: `${output.shape}` !== `${weights.shape}` ? 'depends' : 'false',
-        found: `Look at the shape: weights are (${weights.shape.join(', ')}), the output is (${output.shape.join(', ')}). Some lessons name the only result of a function \`attention_weights\`, or swap the two. Here results have names.`,
+        answer: `Look at the shape: weights are (${weights.shape.join(', ')}), the output is (${output.shape.join(', ')}). Some lessons name the only result of a function \`attention_weights\`, or swap the two. Here results have names.`,
       };
     },
   },
@@ -81,7 +81,7 @@ export const inCode: readonly Claim[] = [
       const wrong = tokensChanged((y) => tf.reshape(y, [1, 6, 32])); // fits, without a transpose
       return {
         verdict: right === 1 && wrong > 1 ? 'false' : 'true',
-        found: `Then 6 tokens of width 32 are one row of ${flat.shape[1]}, which no W_O of 32 × 32 takes. A reshape to (1, 6, 32) without a transpose fits and is wrong: another last token changes ${wrong} of 6 rows instead of ${right}.`,
+        answer: `Then 6 tokens of width 32 are one row of ${flat.shape[1]}, which no W_O of 32 × 32 takes. A reshape to (1, 6, 32) without a transpose fits and is wrong: another last token changes ${wrong} of 6 rows instead of ${right}.`,
       };
     },
   },
@@ -99,7 +99,7 @@ export const inCode: readonly Claim[] = [
       const off = difference(standard.output, fused.output);
       return {
         verdict: off < rounding && standard.kernel !== fused.kernel ? 'true' : 'false',
-        found: `\`setDefaultKernel(flash())\`, and the layer says that \`flash\` ran instead of \`${standard.kernel}\`: the same numbers to within 1e-5.`,
+        answer: `\`setDefaultKernel(flash())\`, and the layer says that \`flash\` ran instead of \`${standard.kernel}\`: the same numbers to within 1e-5.`,
       };
     },
   },
@@ -121,7 +121,7 @@ export const inCode: readonly Claim[] = [
       const off = difference(some, tf.slice(all, [0, 0, 18, 0], [1, 2, 2, 20]));
       return {
         verdict: refused && off < rounding ? 'true' : 'false',
-        found: `\`returns: ['weights']\` is refused, not forgotten. Rows of them can be made again from queries, keys and log-sum-exp: 2 of 20 rows are those of the standard form, to within 1e-5.`,
+        answer: `\`returns: ['weights']\` is refused, not forgotten. Rows of them can be made again from queries, keys and log-sum-exp: 2 of 20 rows are those of the standard form, to within 1e-5.`,
       };
     },
   },
@@ -137,7 +137,7 @@ export const inCode: readonly Claim[] = [
       const wrong = tf.sum(tf.cast(tf.greater(rows, rounding), 'int32')).dataSync()[0]!;
       return {
         verdict: wrong > 0 ? 'false' : 'true',
-        found: `\`is_causal = mask is not None\` turns every mask into a triangle: with 2 of 6 keys padded, ${wrong} of 12 rows are wrong, by up to ${digits(difference(padding, asCausal))}.`,
+        answer: `\`is_causal = mask is not None\` turns every mask into a triangle: with 2 of 6 keys padded, ${wrong} of 12 rows are wrong, by up to ${digits(difference(padding, asCausal))}.`,
       };
     },
   },
@@ -154,7 +154,7 @@ export const inCode: readonly Claim[] = [
       const off = difference(right, wrong as tf.Tensor4D);
       return {
         verdict: off > rounding && difference(adapted, query) === 0 ? 'depends' : 'false',
-        found: `So it is in PyTorch's world; here every kernel takes (batch, heads, seq, d), and \`fromSequenceMajor\` adapts the other. Whoever passes one for the other gets no error where shapes allow it: with 8 heads and 8 tokens the output is off by up to ${digits(off)}.`,
+        answer: `So it is in PyTorch's world; here every kernel takes (batch, heads, seq, d), and \`fromSequenceMajor\` adapts the other. Whoever passes one for the other gets no error where shapes allow it: with 8 heads and 8 tokens the output is off by up to ${digits(off)}.`,
       };
     },
   },
@@ -179,7 +179,7 @@ export const inCode: readonly Claim[] = [
       attention.dispose();
       return {
         verdict: masked === 0 && open > 0 && read > 0 ? 'true' : 'false',
-        found: `With other tokens from the sixth on, outputs of the first five change by ${masked} under \`causal()\`, by up to ${digits(open)} without it. A source, read by cross-attention, changes the output of all tokens, by up to ${digits(read)}.`,
+        answer: `With other tokens from the sixth on, outputs of the first five change by ${masked} under \`causal()\`, by up to ${digits(open)} without it. A source, read by cross-attention, changes the output of all tokens, by up to ${digits(read)}.`,
       };
     },
   },

@@ -24,7 +24,7 @@ export const jobs: readonly Claim[] = [
           true: Math.min(...attending!) > 0.95 && Math.max(...remembering!) < 0.5,
           depends: Math.min(...attending!) > Math.max(...remembering!),
         }),
-        found: `Here, and in so many steps. Eight facts lie in noise, and the last token asks for one. Learned on 64 tokens in ${steps} steps, a few of them on 512, attention is right at ${lengths} tokens in ${list('full')} of the texts, with a window and the question as a global token in ${list('window + global')}; \`tf.layers.lstm\`, which gets ${lstmSteps} steps, in ${list('lstm')}, and luck has 13 %.`,
+        answer: `Here, and in so many steps. Eight facts lie in noise, and the last token asks for one. Learned on 64 tokens in ${steps} steps, a few of them on 512, attention is right at ${lengths} tokens in ${list('full')} of the texts, with a window and the question as a global token in ${list('window + global')}; \`tf.layers.lstm\`, which gets ${lstmSteps} steps, in ${list('lstm')}, and luck has 13 %.`,
       };
     },
     time() {
@@ -72,7 +72,7 @@ export const jobs: readonly Claim[] = [
         verdict: decide({
           true: encoded > 0 && decoded === 0 && read > 0 && forward.every((count) => count > 0),
         }),
-        found: `In this form of the model. With another last token the first vector of the encoder changes, since it sees both ways; the first of the decoder changes by ${decoded}, and does where the source changes. Feed-forward layers have ${forward[0]} variables in a block of each. GPT and Llama are decoders alone, BERT is an encoder alone.`,
+        answer: `In this form of the model. With another last token the first vector of the encoder changes, since it sees both ways; the first of the decoder changes by ${decoded}, and does where the source changes. Feed-forward layers have ${forward[0]} variables in a block of each. GPT and Llama are decoders alone, BERT is an encoder alone.`,
       };
     },
   },
@@ -84,7 +84,7 @@ export const jobs: readonly Claim[] = [
       const shares = [translation.right, summaries.right, captions.right];
       return {
         verdict: decide({ true: Math.min(...shares) >= 0.95, depends: Math.min(...shares) >= 0.5 }),
-        found: `Small ones learn small ones, in less than three minutes each: dates from one notation to another, right to the letter in ${percent(shares[0]!)} of 200 that were held out; reports of which the sentences that matter are said shorter, ${percent(shares[1]!)}; captions of pictures with two shapes, ${percent(shares[2]!)}.`,
+        answer: `Small ones learn small ones, in less than three minutes each: dates from one notation to another, right to the letter in ${percent(shares[0]!)} of 200 that were held out; reports of which the sentences that matter are said shorter, ${percent(shares[1]!)}; captions of pictures with two shapes, ${percent(shares[2]!)}.`,
       };
     },
   },
@@ -95,7 +95,7 @@ export const jobs: readonly Claim[] = [
       const { captions, decisions } = readResults();
       return {
         verdict: decide({ true: Math.min(captions.right, decisions.right) >= 0.95 }),
-        found: `Captions of pictures are right in ${percent(captions.right)}. A decision transformer that has seen random walks only, in a world of 5 by 5 squares, makes ${percent(decisions.right)} of ${decisions.journeys} journeys in the fewest steps there are; a random walk of as many steps arrives in ${percent(decisions.byLuck)}.`,
+        answer: `Captions of pictures are right in ${percent(captions.right)}. A decision transformer that has seen random walks only, in a world of 5 by 5 squares, makes ${percent(decisions.right)} of ${decisions.journeys} journeys in the fewest steps there are; a random walk of as many steps arrives in ${percent(decisions.byLuck)}.`,
       };
     },
   },

@@ -53,7 +53,7 @@ export const oneLayer: readonly Claim[] = [
       const others = Math.max(...changes.filter((_, h) => h !== 2));
       return {
         verdict: apart < rounding && others === 0 && changes[2]! > 0 ? 'true' : 'false',
-        found: `The output is the sum of what each head adds through its own rows of W_O, to within 1e-5. With other query weights in head 3 that head's output changes by up to ${digits(changes[2]!)}, those of the others by ${others}.`,
+        answer: `The output is the sum of what each head adds through its own rows of W_O, to within 1e-5. With other query weights in head 3 that head's output changes by up to ${digits(changes[2]!)}, those of the others by ${others}.`,
       };
     },
   },
@@ -70,7 +70,7 @@ export const oneLayer: readonly Claim[] = [
       );
       return {
         verdict: difference(fused, small) < 10 * rounding ? 'true' : 'false',
-        found: `One [32, 32] matrix split into 4 heads, and four [32, 8] matrices: equal to within 1e-4 of numbers around ${digits(meanOf(tf.abs(small)))}, and as many products, ${whole(B * S * E * E)} of them.`,
+        answer: `One [32, 32] matrix split into 4 heads, and four [32, 8] matrices: equal to within 1e-4 of numbers around ${digits(meanOf(tf.abs(small)))}, and as many products, ${whole(B * S * E * E)} of them.`,
       };
     },
   },
@@ -84,7 +84,7 @@ export const oneLayer: readonly Claim[] = [
       attention.dispose();
       return {
         verdict: `${output.shape}` === '2,4,48' ? 'false' : 'true',
-        found: `A convention. Width 48 with 5 heads of 7, 35 together, gives ${output.shape.join(' × ')} with ${whole(parameters)} parameters; Gemma 2 9B has 16 heads of 256, 4,096 together, in a width of 3,584.`,
+        answer: `A convention. Width 48 with 5 heads of 7, 35 together, gives ${output.shape.join(' × ')} with ${whole(parameters)} parameters; Gemma 2 9B has 16 heads of 256, 4,096 together, in a width of 3,584.`,
       };
     },
   },
@@ -103,7 +103,7 @@ export const oneLayer: readonly Claim[] = [
       const off = difference(apart, tf.reshape(folded, apart.shape));
       return {
         verdict: off < rounding ? 'true' : 'false',
-        found: `[2, 4, 6, 8] and [8, 1, 6, 8] give the same numbers, to within 1e-5.`,
+        answer: `[2, 4, 6, 8] and [8, 1, 6, 8] give the same numbers, to within 1e-5.`,
       };
     },
   },
@@ -125,7 +125,7 @@ export const oneLayer: readonly Claim[] = [
       const [right, wrong] = [difference(apart, folded(repeated)), difference(apart, folded(tiled))];
       return {
         verdict: right < rounding && wrong > rounding ? 'true' : 'false',
-        found: `3 3 3 3 3 2 2 2 2 2 gives what 5 heads on an axis of their own give, to within 1e-5; 3 2 3 2 … runs as well, and is off by up to ${digits(wrong)}.`,
+        answer: `3 3 3 3 3 2 2 2 2 2 gives what 5 heads on an axis of their own give, to within 1e-5; 3 2 3 2 … runs as well, and is off by up to ${digits(wrong)}.`,
       };
     },
   },
@@ -142,7 +142,7 @@ export const oneLayer: readonly Claim[] = [
       attention.dispose();
       return {
         verdict: `${output.shape}` === '2,4,100' ? 'true' : 'false',
-        found: `The output is (${output.shape.join(', ')}); its heads, before they are merged, (${headOutputs!.shape.join(', ')}).`,
+        answer: `The output is (${output.shape.join(', ')}); its heads, before they are merged, (${headOutputs!.shape.join(', ')}).`,
       };
     },
   },
@@ -162,7 +162,7 @@ export const oneLayer: readonly Claim[] = [
       ];
       return {
         verdict: whole < rounding && none === 0 && part < 1 ? 'depends' : 'false',
-        found: `(${weights.shape.join(', ')}), and 1, to within 1e-5. But rows that see no key sum to ${none}, and with a sink, as gpt-oss has, they sum to ${digits(part)} on average.`,
+        answer: `(${weights.shape.join(', ')}), and 1, to within 1e-5. But rows that see no key sum to ${none}, and with a sink, as gpt-oss has, they sum to ${digits(part)} on average.`,
       };
     },
   },
@@ -179,7 +179,7 @@ export const oneLayer: readonly Claim[] = [
       const off = difference(before, after);
       return {
         verdict: off < rounding ? 'true' : 'false',
-        found: `Without positions 6 tokens in another order give the same 6 outputs in that order, to within 1e-5: order must be told, by a position method or a mask.`,
+        answer: `Without positions 6 tokens in another order give the same 6 outputs in that order, to within 1e-5: order must be told, by a position method or a mask.`,
       };
     },
   },
@@ -205,7 +205,7 @@ export const oneLayer: readonly Claim[] = [
       single.dispose();
       return {
         verdict: off < rounding && `${other.shape}` === `${self.shape}` ? 'depends' : 'false',
-        found: `Two questions in one: where keys come from, and how many heads there are. One sequence, given once or three times, gives the same; one head is multi-head attention with h = 1; and 4 heads read another sequence of 9 tokens as well: cross-attention is multi-head, too.`,
+        answer: `Two questions in one: where keys come from, and how many heads there are. One sequence, given once or three times, gives the same; one head is multi-head attention with h = 1; and 4 heads read another sequence of 9 tokens as well: cross-attention is multi-head, too.`,
       };
     },
   },
@@ -226,7 +226,7 @@ export const oneLayer: readonly Claim[] = [
       attention.dispose();
       return {
         verdict: off < rounding && same === 0 ? 'true' : 'false',
-        found: `Numbers ${D + 1} to ${2 * D} of a token, before W_O, are those of head 2; times W_O they are the output, to within 1e-5.`,
+        answer: `Numbers ${D + 1} to ${2 * D} of a token, before W_O, are those of head 2; times W_O they are the output, to within 1e-5.`,
       };
     },
   },

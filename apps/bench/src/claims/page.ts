@@ -33,8 +33,8 @@ export function withClaims(page: string, themes: readonly Theme[], ran: Readonly
 function claimText({ number, says }: Claim, ran: ReadonlyMap<number, Ran>): string {
   const result = ran.get(number);
   if (!result) throw new Error(`claim ${number} has not run`);
-  const { verdict, found, time } = result;
-  return `**${number}. ${says}**\n\n${words[verdict]} ${found}${time ? ` ${timed}${time}` : ''}`;
+  const { verdict, answer, time } = result;
+  return `**${number}. ${says}**\n\n${words[verdict]} ${answer}${time ? ` ${timed}${time}` : ''}`;
 }
 
 function tally(themes: readonly Theme[], ran: ReadonlyMap<number, Ran>): string {
@@ -49,8 +49,8 @@ export function readClaim(page: string, number: number): Ran | undefined {
   const paragraph = text?.split('\n\n')[1];
   const verdict = (Object.keys(words) as Verdict[]).find((key) => paragraph?.startsWith(words[key]));
   if (!paragraph || !verdict) return undefined;
-  const [found, time] = paragraph.slice(words[verdict].length + 1).split(` ${timed}`);
-  return { verdict, found: found!, ...(time !== undefined && { time }) };
+  const [answer, time] = paragraph.slice(words[verdict].length + 1).split(` ${timed}`);
+  return { verdict, answer: answer!, ...(time !== undefined && { time }) };
 }
 
 const numbers = /-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?/g;

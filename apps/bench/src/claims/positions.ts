@@ -49,7 +49,7 @@ export const positions: readonly Claim[] = [
       attention.dispose();
       return {
         verdict: rows === 2 * k + 1 && far === 0 && near > 0 ? 'depends' : 'false',
-        found: `Shaw's table for k = 128 has ${rows} rows, and distances 200 and 300 have the same weight to the bit, 20 and 30 do not. Absolute positions were standard: BERT and GPT-2 have them; Llama, Mistral, Qwen and Gemma turn queries and keys, T5 and BLOOM add to scores. What each does beyond the trained length is in [positions and length](positions-and-length.md).`,
+        answer: `Shaw's table for k = 128 has ${rows} rows, and distances 200 and 300 have the same weight to the bit, 20 and 30 do not. Absolute positions were standard: BERT and GPT-2 have them; Llama, Mistral, Qwen and Gemma turn queries and keys, T5 and BLOOM add to scores. What each does beyond the trained length is in [positions and length](positions-and-length.md).`,
       };
     },
   },
@@ -61,7 +61,7 @@ export const positions: readonly Claim[] = [
       const [next, previous] = [later[2]![3]!, earlier[2]![1]!];
       return {
         verdict: Math.min(next, previous) > 0.9 ? 'depends' : 'false',
-        found: `Lessons have both, which swaps the rows of the table left and right of its middle. Here it is key − query: with k = 2, a table with row 3 alone filled makes a token look at the next one (${digits(next)}), with row 1 alone at the one before (${digits(previous)}).`,
+        answer: `Lessons have both, which swaps the rows of the table left and right of its middle. Here it is key − query: with k = 2, a table with row 3 alone filled makes a token look at the next one (${digits(next)}), with row 1 alone at the one before (${digits(previous)}).`,
       };
     },
   },
@@ -110,7 +110,7 @@ export const positions: readonly Claim[] = [
       model.dispose();
       return {
         verdict: off < 1e-3 && finite === 1 ? 'true' : 'false',
-        found: `96 blocks of width 16: three tokens one by one, from ${numLayers} caches, have the logits of one pass to within 1e-3, and ${percent(finite)} of ${whole(norms.length)} variables have a gradient that is finite and not 0.`,
+        answer: `96 blocks of width 16: three tokens one by one, from ${numLayers} caches, have the logits of one pass to within 1e-3, and ${percent(finite)} of ${whole(norms.length)} variables have a gradient that is finite and not 0.`,
       };
     },
   },

@@ -51,7 +51,7 @@ export const scaling: readonly Claim[] = [
           large!.without.variance > 20 * small!.without.variance && large!.scaled.variance < 2
             ? 'true'
             : 'false',
-        found: `The variance of scores is ${digits(small!.without.variance)} at d = 16 and ${digits(large!.without.variance)} at d = 1,024; scaled it is ${digits(small!.scaled.variance)} and ${digits(large!.scaled.variance)}. At d = 1,024 the largest of 64 weights is ${digits(large!.without.top)} on average, scaled ${digits(large!.scaled.top)}, and the gradient of the queries ${digits(growth)} × as large.`,
+        answer: `The variance of scores is ${digits(small!.without.variance)} at d = 16 and ${digits(large!.without.variance)} at d = 1,024; scaled it is ${digits(small!.scaled.variance)} and ${digits(large!.scaled.variance)}. At d = 1,024 the largest of 64 weights is ${digits(large!.without.top)} on average, scaled ${digits(large!.scaled.top)}, and the gradient of the queries ${digits(growth)} × as large.`,
       };
     },
   },
@@ -62,7 +62,7 @@ export const scaling: readonly Claim[] = [
       const [without, scaled] = [measure(1024, 1), measure(1024, 1 / 32)];
       return {
         verdict: without.gradient > scaled.gradient && without.stuck > 0.1 ? 'depends' : 'false',
-        found: `Both happen. At d = 1,024 without it the gradient of all queries is ${digits(without.gradient / scaled.gradient)} × as large, but in ${percent(without.stuck)} of the rows softmax is so sure of one key that the gradient of its scores is less than a hundredth of the largest row's; scaled in ${percent(scaled.stuck)}.`,
+        answer: `Both happen. At d = 1,024 without it the gradient of all queries is ${digits(without.gradient / scaled.gradient)} × as large, but in ${percent(without.stuck)} of the rows softmax is so sure of one key that the gradient of its scores is less than a hundredth of the largest row's; scaled in ${percent(scaled.stuck)}.`,
       };
     },
   },
@@ -74,7 +74,7 @@ export const scaling: readonly Claim[] = [
       const [right, wrong] = [measure(d, d ** -0.5), measure(d, E ** -0.5)];
       return {
         verdict: Math.abs(wrong.variance - 1) < 0.3 ? 'true' : 'false',
-        found: `Wrong unless a head is as wide as the model. With 8 heads of 64 in width 512, scores then have variance ${digits(wrong.variance)} instead of ${digits(right.variance)}, and weights are nearly even: entropy ${digits(wrong.entropy)} nats instead of ${digits(right.entropy)}, of ${digits(Math.log(S))} at most.`,
+        answer: `Wrong unless a head is as wide as the model. With 8 heads of 64 in width 512, scores then have variance ${digits(wrong.variance)} instead of ${digits(right.variance)}, and weights are nearly even: entropy ${digits(wrong.entropy)} nats instead of ${digits(right.entropy)}, of ${digits(Math.log(S))} at most.`,
       };
     },
   },

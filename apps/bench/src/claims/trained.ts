@@ -24,11 +24,11 @@ function questions(count: number, random: () => number) {
       key[(b * places + place) * embedDim + name] = 1;
       key[(b * places + place) * embedDim + names + numbers[name]!] = 1;
     });
-    const asked = shuffled().slice(0, 2);
-    asked.forEach((name, n) => {
+    const pair = shuffled().slice(0, 2);
+    pair.forEach((name, n) => {
       query[b * embedDim + n * names + name] = 1;
     });
-    answers.push(asked.map((name) => numbers[name]!));
+    answers.push(pair.map((name) => numbers[name]!));
   }
   return {
     query: tf.tensor3d(query, [count, 1, embedDim]),
@@ -50,9 +50,9 @@ function shareRight(numHeads: number): number {
     tf.reshape(attention.apply({ query, key }).output, [answers.length, 2, names]);
   for (let step = 0; step < 100; step++)
     tf.tidy(() => {
-      const asked = questions(batch, random);
+      const examples = questions(batch, random);
       const { gradients } = gradientsOf(
-        () => crossEntropy(logitsOf(asked), asked.answers),
+        () => crossEntropy(logitsOf(examples), examples.answers),
         attention.variables,
       );
       optimizer.update(gradients, 0.02);
@@ -79,7 +79,7 @@ export const trained: readonly Claim[] = [
       const [one, two] = [shareRight(1), shareRight(2)];
       return {
         verdict: one < 0.5 && two > 0.95 ? 'true' : 'false',
-        found: `Eight tokens have a name and a number each; a query names two of them and wants both numbers, in its order. A layer with one head of 32 learns ${percent(one)} of the answers, one with two heads of 16 ${percent(two)}: one head mixes both numbers, and cannot tell which came first.`,
+        answer: `Eight tokens have a name and a number each; a query names two of them and wants both numbers, in its order. A layer with one head of 32 learns ${percent(one)} of the answers, one with two heads of 16 ${percent(two)}: one head mixes both numbers, and cannot tell which came first.`,
       };
     },
   },
@@ -91,7 +91,7 @@ export const trained: readonly Claim[] = [
       const shares = [1, 2, 8].map(shareRight);
       return {
         verdict: shares[0]! < 0.5 && Math.min(...shares.slice(1)) > 0.95 ? 'true' : 'false',
-        found: `On the task of claim 1, ${whole(parameters)} parameters each: 1 head ${percent(shares[0]!)}, 2 heads ${percent(shares[1]!)}, 8 heads ${percent(shares[2]!)} right. Where one lookup is enough, one head is, too.`,
+        answer: `On the task of claim 1, ${whole(parameters)} parameters each: 1 head ${percent(shares[0]!)}, 2 heads ${percent(shares[1]!)}, 8 heads ${percent(shares[2]!)} right. Where one lookup is enough, one head is, too.`,
       };
     },
   },
@@ -103,7 +103,7 @@ export const trained: readonly Claim[] = [
       const [one, eight, all] = [shareRight(1), shareRight(8), shareRight(32)];
       return {
         verdict: eight > one + 0.3 && all < eight - 0.3 ? 'depends' : 'false',
-        found: `Up to a point. At width 32 the task of claim 1 is learned to ${percent(one)} by 1 head, ${percent(eight)} by 8 heads of 4, and ${percent(all)} by 32 heads of 1, in as many steps: one number cannot tell eight names apart.`,
+        answer: `Up to a point. At width 32 the task of claim 1 is learned to ${percent(one)} by 1 head, ${percent(eight)} by 8 heads of 4, and ${percent(all)} by 32 heads of 1, in as many steps: one number cannot tell eight names apart.`,
       };
     },
   },

@@ -195,10 +195,10 @@ describe('the program', () => {
   });
 
   it('says why a backend asked for does not run', { timeout: 30_000 }, ({ skip }) => {
-    const found = findTensorFlow();
-    if ('path' in found) return skip('every backend runs here');
+    const tensorflow = findTensorFlow();
+    if ('path' in tensorflow) return skip('every backend runs here');
     const { status, stdout, stderr } = bench('attention', 'a whale', '--backend', 'tensorflow');
-    expect(stderr).toBe(`bench: backend tensorflow does not run here: ${found.reason}\n`);
+    expect(stderr).toBe(`bench: backend tensorflow does not run here: ${tensorflow.reason}\n`);
     expect(stdout).toBe('');
     expect(status).toBe(2);
   });

@@ -7,10 +7,10 @@ type Maps = readonly Map2[];
 
 /** Draws what the module of the guide of this name exports. */
 export const pictures: Readonly<Record<string, (exported: never) => string>> = {
-  'one-head-or-several': ({ asked, one, two }: { asked: number[][]; one: Asked; two: Asked }) => {
-    const rows = [0, 1, 2, 3].map((n) => asked.findIndex(([a, b], at) => at >= 8 * n && a !== b));
-    const ofHead = ({ weights }: Asked, head: number) => rows.map((b) => weights[b]![head]![0]!);
-    const queries = rows.map((b) => asked[b]!.join(' and '));
+  'one-head-or-several': ({ pairs, one, two }: { pairs: number[][]; one: Answered; two: Answered }) => {
+    const rows = [0, 1, 2, 3].map((n) => pairs.findIndex(([a, b], at) => at >= 8 * n && a !== b));
+    const ofHead = ({ weights }: Answered, head: number) => rows.map((b) => weights[b]![head]![0]!);
+    const queries = rows.map((b) => pairs[b]!.join(' and '));
     const maps = [ofHead(one, 0), ofHead(two, 0), ofHead(two, 1)];
     const title = 'Four questions for two of eight names';
     const drawn = svgHeadMaps(maps, { queries, keys: [...'01234567'], title, columns: 3 });
@@ -114,7 +114,7 @@ export const pictures: Readonly<Record<string, (exported: never) => string>> = {
   },
 };
 
-interface Asked {
+interface Answered {
   readonly weights: readonly Maps[]; // [question][head][1][8]
 }
 

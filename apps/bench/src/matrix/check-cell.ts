@@ -60,9 +60,12 @@ const sampledPart = ({ config }: ComparedLayer) => ({
 });
 
 /** Rows [Hkv, tokens, D], of which the stored ones have one token more: those of head 0. */
-function storageErrorOf(stored: RowsOfCache, given: RowsOfCache, heads: number): number {
+function storageErrorOf(stored: RowsOfCache, exactRows: RowsOfCache, heads: number): number {
   const errorOf = (name: 'key' | 'value') => {
-    const [kept, exact] = [stored, given].map((rows) => rows.entry(0)[name]) as [Float32Array, Float32Array];
+    const [kept, exact] = [stored, exactRows].map((rows) => rows.entry(0)[name]) as [
+      Float32Array,
+      Float32Array,
+    ];
     const ofHead = exact.length / heads;
     return relativeError(kept.subarray(0, ofHead), exact.subarray(0, ofHead));
   };

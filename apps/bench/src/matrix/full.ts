@@ -85,7 +85,7 @@ export async function runFull(
 
     async function measure({ title, cells, samples }: Comparison): Promise<Measurement> {
       progress.stage(bar.text(n, 0, title));
-      const found = await measureCells(
+      const measured = await measureCells(
         { cells, samples },
         {
           ...{ peaks, registries },
@@ -93,7 +93,7 @@ export async function runFull(
         },
       );
       const named = <T>(list: readonly T[]) => list.map((cell) => ({ ...cell, turns: title }));
-      return { cells: named(found.cells), absent: named(found.absent) };
+      return { cells: named(measured.cells), absent: named(measured.absent) };
     }
   }
   const measured = resultOf(true);

@@ -43,9 +43,9 @@ export function keptOf(
 ): Measurement | undefined {
   const of = <T extends { readonly turns?: string | undefined }>(list: readonly T[]) =>
     list.filter(({ turns }) => turns === title);
-  const found = { cells: of(kept?.cells ?? []), absent: of(kept?.absent ?? []) };
-  const places = new Set([...found.cells, ...found.absent].map(placeOf));
-  return cells.every((cell) => places.has(placeOf(cell))) ? found : undefined;
+  const known = { cells: of(kept?.cells ?? []), absent: of(kept?.absent ?? []) };
+  const places = new Set([...known.cells, ...known.absent].map(placeOf));
+  return cells.every((cell) => places.has(placeOf(cell))) ? known : undefined;
 }
 
 /** At once, whenever the program is ended. */

@@ -11,13 +11,13 @@ describe('qualityOf', () => {
     const logits = (...p: readonly number[]) => Float32Array.from(p, (x) => Math.log(x) + 3);
     const exact = [logits(0.5, 0.25, 0.25), logits(0.25, 0.5, 0.25)];
     const own = [logits(0.25, 0.5, 0.25), logits(0.25, 0.5, 0.25)];
-    const found = qualityOf(exact, own, [0, 1]);
+    const quality = qualityOf(exact, own, [0, 1]);
     // Behind the first token: 0.5 ln 2 - 0.25 ln 2; behind the second nothing.
-    expect(found.meanDivergence).toBeCloseTo((0.25 * Math.log(2)) / 2, 6);
-    expect(found.divergence99).toBeCloseTo(0.99 * 0.25 * Math.log(2), 6);
-    expect(found.agreement).toBe(0.5);
-    expect(found.exactPerplexity).toBeCloseTo(4, 5);
-    expect(found.perplexity).toBeCloseTo(2, 5);
+    expect(quality.meanDivergence).toBeCloseTo((0.25 * Math.log(2)) / 2, 6);
+    expect(quality.divergence99).toBeCloseTo(0.99 * 0.25 * Math.log(2), 6);
+    expect(quality.agreement).toBe(0.5);
+    expect(quality.exactPerplexity).toBeCloseTo(4, 5);
+    expect(quality.perplexity).toBeCloseTo(2, 5);
   });
 });
 
@@ -44,8 +44,8 @@ describe('studyCaches', () => {
       },
     ];
     const ids = Array.from({ length: 40 }, (_, n) => (n * 7) % 20);
-    const found = await studyCaches(model, ids, { kernel: composed(), caches: kinds });
-    const [exact, int4] = found as [(typeof found)[0], (typeof found)[0]];
+    const qualities = await studyCaches(model, ids, { kernel: composed(), caches: kinds });
+    const [exact, int4] = qualities as [(typeof qualities)[0], (typeof qualities)[0]];
     expect(exact.meanDivergence).toBeLessThan(1e-9);
     expect(exact).toMatchObject({
       agreement: 1,
@@ -54,7 +54,7 @@ describe('studyCaches', () => {
     });
     expect(int4.meanDivergence).toBeGreaterThan(1e-9);
     expect(int4.bytesPerToken).toBe(2 * 2 * 2 * (16 + 8));
-    expect(cacheLines(found)).toHaveLength(2 + found.length);
+    expect(cacheLines(qualities)).toHaveLength(2 + qualities.length);
     model.dispose();
   });
 

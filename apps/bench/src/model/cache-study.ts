@@ -135,12 +135,12 @@ export async function studyCaches(
   onCache?.('no cache');
   const longest = Math.max(...caches.map(({ tokens }) => tokens));
   const exact = await logitsOf(model, ids.slice(0, longest), { kernel, chunk: longest });
-  const found: CacheQuality[] = [];
+  const qualities: CacheQuality[] = [];
   for (const kind of caches) {
     onCache?.(kind.name);
-    found.push(await studyCache(model, ids, { kind, kernel, exact }));
+    qualities.push(await studyCache(model, ids, { kind, kernel, exact }));
   }
-  return found;
+  return qualities;
 }
 
 async function studyCache(

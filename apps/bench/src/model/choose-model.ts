@@ -17,9 +17,9 @@ export async function chooseModel(nameOrPath: string): Promise<LoadedModel> {
   if (nameOrPath === ownName) return (await import('./own/own-model')).loadedOwnModel();
   const name = modelNames.find((own) => own === nameOrPath);
   if (name) {
-    const found = findModel(name);
-    if ('reason' in found) throw new UsageError(found.reason);
-    return published(name, found.path);
+    const model = findModel(name);
+    if ('reason' in model) throw new UsageError(model.reason);
+    return published(name, model.path);
   }
   const path = userPath(nameOrPath);
   if (!existsSync(path))

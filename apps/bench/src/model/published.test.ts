@@ -71,8 +71,8 @@ describe('the model of the repository', () => {
 });
 
 const installed = (name: 'annalog' | 'smollm2', skip: (reason: string) => void) => {
-  const found = findModel(name);
-  if ('reason' in found) skip(found.reason);
+  const model = findModel(name);
+  if ('reason' in model) skip(model.reason);
 };
 
 describe.runIf(isOn('wasm', 'tensorflow'))('published models', () => {

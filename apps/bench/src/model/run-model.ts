@@ -93,17 +93,17 @@ async function runCacheStudy(loaded: LoadedModel, outlet: Outlet): Promise<reado
   const text = chapter.slice(chapter.indexOf('Call me Ishmael.'), 4000);
   const ids = idsOf(loaded, text);
   const kernel = (await kernelsHere()).at(-1)!;
-  const found = await studyCaches(loaded.model, ids, {
+  const qualities = await studyCaches(loaded.model, ids, {
     kernel,
     onCache: (name) => outlet.progress.stage(`decoding with ${name}`),
   });
-  outlet.print([...titleLines(loaded), '', ...cacheLines(found)]);
-  const worse = found.filter(
+  outlet.print([...titleLines(loaded), '', ...cacheLines(qualities)]);
+  const worse = qualities.filter(
     ({ expected, meanDivergence }) => expected !== undefined && meanDivergence > 2 * expected,
   );
   if (/smollm2/i.test(loaded.title) && worse.length > 0)
     throw new WrongResultError(`more than twice the divergence: ${worse.map(({ name }) => name).join(', ')}`);
-  return found;
+  return qualities;
 }
 
 /** @throws UsageError at once, where the answer would not fit */

@@ -52,14 +52,14 @@ export function markLabels({ chart, frame, x, y }: Drawing): Html {
   const marks = chart.series.flatMap((series, n) =>
     series.marks.map((mark) => ({ mark, look: series.look ?? n })),
   );
-  const room = { ...frame, left: frame.left, right: frame.width, top: frame.top - lineHeight };
+  const bounds = { ...frame, left: frame.left, right: frame.width, top: frame.top - lineHeight };
   const placed = placeLabels(
     marks.map(({ mark }) => ({
       x: x(mark.x),
       y: y(mark.y),
       width: mark.label === undefined ? 0 : boldLetter * [...mark.label].length,
     })),
-    room,
+    bounds,
   );
   return html`${marks.map(({ mark, look }, n) => {
     if (mark.label === undefined) return undefined;

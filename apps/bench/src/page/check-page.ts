@@ -77,6 +77,6 @@ async function violations(page: Page): Promise<string[]> {
     for (const row of document.querySelectorAll('.map g, tr:nth-child(n + 4)')) row.remove();
   });
   await page.evaluate(axe);
-  const found = (await page.evaluate(violationsOnly)) as { readonly violations: readonly Violation[] };
-  return found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]!.html} ${nodes[0]!.failureSummary}`);
+  const report = (await page.evaluate(violationsOnly)) as { readonly violations: readonly Violation[] };
+  return report.violations.map(({ id, nodes }) => `${id}: ${nodes[0]!.html} ${nodes[0]!.failureSummary}`);
 }

@@ -1,13 +1,13 @@
 // Where labels go that would lie upon each other.
 
-interface Room {
+interface Range {
   readonly gap: number;
   readonly from: number;
   readonly to: number;
 }
 
-/** Places near those that are wanted, at least `gap` apart and within the room, where it is large enough for all. */
-export function apart(wanted: readonly number[], { gap, from, to }: Room): number[] {
+/** Places near those that are wanted, at least `gap` apart and within the range, where it is large enough for all. */
+export function apart(wanted: readonly number[], { gap, from, to }: Range): number[] {
   const order = [...wanted.keys()].sort((a, b) => wanted[a]! - wanted[b]!);
   // Neighbours that touch become one block, which stands where it is nearest to what its members want.
   const blocks: { members: number[]; start: number }[] = [];

@@ -24,8 +24,8 @@ export interface LabelPlace {
 
 const [reach, height, dot] = [9, 14, 6];
 
-/** The first of right, left, above and below that is free and within the room; below where none is. */
-export function placeLabels(marks: readonly Labelled[], room: Box): LabelPlace[] {
+/** The first of right, left, above and below that is free and within the bounds; below where none is. */
+export function placeLabels(marks: readonly Labelled[], bounds: Box): LabelPlace[] {
   const taken: Box[] = marks.map(({ x, y }) => ({
     left: x - dot,
     right: x + dot,
@@ -35,9 +35,9 @@ export function placeLabels(marks: readonly Labelled[], room: Box): LabelPlace[]
   return marks.map((mark, n) => {
     const others = taken.filter((_, k) => k !== n);
     const isFree = ({ box }: Candidate) =>
-      isWithin(box, room) && !others.some((other) => overlap(box, other));
+      isWithin(box, bounds) && !others.some((other) => overlap(box, other));
     const all = candidates(mark);
-    const chosen = all.find(isFree) ?? all.find(({ box }) => isWithin(box, room)) ?? all[0]!;
+    const chosen = all.find(isFree) ?? all.find(({ box }) => isWithin(box, bounds)) ?? all[0]!;
     if (mark.width > 0) taken.push(chosen.box);
     return chosen.place;
   });
@@ -65,8 +65,11 @@ function candidates({ x, y, width }: Labelled): Candidate[] {
   return [...beside.slice(0, 2), ...over.slice(0, 2), ...beside.slice(2), ...over.slice(2)];
 }
 
-const isWithin = (box: Box, room: Box) =>
-  box.left >= room.left && box.right <= room.right && box.top >= room.top && box.bottom <= room.bottom;
+const isWithin = (box: Box, bounds: Box) =>
+  box.left >= bounds.left &&
+  box.right <= bounds.right &&
+  box.top >= bounds.top &&
+  box.bottom <= bounds.bottom;
 
 const overlap = (a: Box, b: Box) =>
   a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;

@@ -57,9 +57,9 @@ it.each([
   ['BERT-base', { heads: 5 }, 'heads must divide the width'],
   ['DeepSeek-V2', { heads: 5 }, 'the heads of DeepSeek-V2 come from a latent'],
   [fileURLToPath(new URL('.', import.meta.url)), {}, 'is a folder'],
-])('refuses %j %j', (given, flags, message) => {
-  expect(() => chooseModel(given, flags)).toThrow(UsageError);
-  expect(() => chooseModel(given, flags)).toThrow(message);
+])('refuses %j %j', (positional, flags, message) => {
+  expect(() => chooseModel(positional, flags)).toThrow(UsageError);
+  expect(() => chooseModel(positional, flags)).toThrow(message);
 });
 
 const llama = { hidden_size: 4096, num_attention_heads: 32, num_hidden_layers: 32 };

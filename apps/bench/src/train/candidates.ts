@@ -117,9 +117,9 @@ export function createDecoder(
 }
 
 function variantOf({ variant }: Candidate) {
-  const found = distinct.find(({ name }) => name === variant);
-  if (!found) throw new UsageError(`there is no variant ${variant} of ${numHeads} heads`);
-  return found;
+  const known = distinct.find(({ name }) => name === variant);
+  if (!known) throw new UsageError(`there is no variant ${variant} of ${numHeads} heads`);
+  return known;
 }
 
 /** Of all layers. */

@@ -39,13 +39,13 @@ export function earlierResult(
 ): TrainResult | undefined {
   if (!existsSync(path)) return undefined;
   const earlier = readTrainResult(path);
-  const [wanted, found] = [
+  const [wanted, kept] = [
     { settings, reference },
     { settings: earlier.settings, reference: earlier.reference },
   ].map((one) => JSON.stringify(one));
-  if (wanted === found) return earlier;
+  if (wanted === kept) return earlier;
   throw new UsageError(
-    `${path} holds decoders of other settings, ${found}: this call wants ${wanted}. Give another --json, or remove it`,
+    `${path} holds decoders of other settings, ${kept}: this call wants ${wanted}. Give another --json, or remove it`,
   );
 }
 

@@ -92,11 +92,11 @@ export function answers(result: TrainResult): string[] {
   const [base, ...others] = variantSummaries(result);
   if (!base) return [];
   const { steps } = result.settings;
-  return others.map(({ variant, cacheBytesPerToken, parameters, difference: found, heldOut }) => {
+  return others.map(({ variant, cacheBytesPerToken, parameters, difference: change, heldOut }) => {
     const cache = cacheBytesPerToken / base.cacheBytesPerToken;
     const what = `${variant} keeps ${share(cache)} of the cache and ${share(parameters / base.parameters)} of the parameters`;
-    if (!found) return `${what}: no seed has both it and ${base.variant}.`;
-    const { mean, spread, isBeyondSpread, seeds } = found;
+    if (!change) return `${what}: no seed has both it and ${base.variant}.`;
+    const { mean, spread, isBeyondSpread, seeds } = change;
     const moved = `${Math.abs(mean).toFixed(3)} bits a byte (${share(Math.abs(mean) / heldOut.mean, 1)}) ${mean < 0 ? 'less' : 'more'} than ${base.variant} after ${steps} steps`;
     if (spread === undefined) return `${what}; ${moved}, of one seed: whether that is chance is not known.`;
     const verdict = isBeyondSpread
@@ -108,11 +108,11 @@ export function answers(result: TrainResult): string[] {
 
 /** What pooling keeps, and what a twentieth of the steps brings back. */
 export function pooledAnswers({ uptraining, settings }: TrainResult): string[] {
-  return pooledSummaries({ uptraining }).map(({ variant, before, pooled, trainedOn, difference: found }) => {
+  return pooledSummaries({ uptraining }).map(({ variant, before, pooled, trainedOn, difference: change }) => {
     const lost = pooled.mean - before.mean;
     const back = (pooled.mean - trainedOn.mean) / lost;
     const regained = lost > 0 ? `, of which ${settings.uptrainingSteps} steps bring ${share(back)} back` : '';
-    return `${variant}: pooling costs ${lost.toFixed(3)} bits a byte${regained}. Beside multi-head weights that were trained on as long: ${difference(found)}.`;
+    return `${variant}: pooling costs ${lost.toFixed(3)} bits a byte${regained}. Beside multi-head weights that were trained on as long: ${difference(change)}.`;
   });
 }
 

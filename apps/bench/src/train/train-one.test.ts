@@ -36,12 +36,12 @@ it('trains to the last digit alike from a seed, again and in another process', a
 
 it('pools the reference after training, and trains on', async () => {
   const before = tf.memory().numTensors;
-  const asked = { ...reference, seed: 1, settings };
+  const job = { ...reference, seed: 1, settings };
   let steps = 0;
-  const { run, uptraining } = await trainOne(asked, (done) => {
+  const { run, uptraining } = await trainOne(job, (done) => {
     steps = done;
   });
-  expect(steps).toBe(stepsOf(asked));
+  expect(steps).toBe(stepsOf(job));
   expect(uptraining.map(({ variant, keyValueHeads }) => [variant, keyValueHeads])).toEqual([
     ['grouped-4', 4],
     ['grouped-2', 2],

@@ -143,8 +143,8 @@ export function poolInto(model: Decoder, source: Decoder, numKeyValueHeads: numb
     for (const { name, variable } of model.variables)
       if (!isOfHeads(name)) variable.assign(weights.get(name)!);
     for (const [index, { attention }] of model.blocks.entries()) {
-      const given = source.blocks[index]!.attention.getWeights();
-      attention.setWeights(fromMultiHead(given, { numHeads, numKeyValueHeads }));
+      const weights = source.blocks[index]!.attention.getWeights();
+      attention.setWeights(fromMultiHead(weights, { numHeads, numKeyValueHeads }));
     }
   });
 }

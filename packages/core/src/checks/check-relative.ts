@@ -36,7 +36,7 @@ function isPresent<T>(value: T | undefined | null): value is T {
 function checkTable(
   where: string,
   kind: string,
-  given: { readonly table: tf.Tensor; readonly index: DistanceIndex },
+  lookup: { readonly table: tf.Tensor; readonly index: DistanceIndex },
   {
     shape,
     heads,
@@ -47,9 +47,9 @@ function checkTable(
   const { table, index } = normalizeOptions<object>(
     where,
     `relative.${kind}`,
-    given,
+    lookup,
     names as never,
-  ) as typeof given;
+  ) as typeof lookup;
   const name = `relative.${kind}.table`;
   checkTensor(where, name, table, [shape]);
   const [H, R, N] = table.shape as [number, number, number?];

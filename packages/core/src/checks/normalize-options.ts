@@ -12,10 +12,10 @@ export function normalizeOptions<T extends object>(
   options: T | null | undefined,
   known: readonly (keyof T & string)[],
 ): Partial<T> {
-  const given = checkedObject(where, name, options, known);
-  checkKnownOptions(where, name, given, known);
+  const object = checkedObject(where, name, options, known);
+  checkKnownOptions(where, name, object, known);
   return Object.fromEntries(
-    Object.entries(given).filter(([, value]) => value !== undefined && value !== null),
+    Object.entries(object).filter(([, value]) => value !== undefined && value !== null),
   ) as Partial<T>;
 }
 
@@ -31,11 +31,12 @@ export function optionsOfCall<T extends object>(
   options: T | null | undefined,
   known: readonly (keyof T & string)[],
 ): Partial<T> {
-  const given = checkedObject(where, name, options, known);
-  for (const option in given) {
-    if (given[option] === null || !known.includes(option)) return normalizeOptions(where, name, given, known);
+  const object = checkedObject(where, name, options, known);
+  for (const option in object) {
+    if (object[option] === null || !known.includes(option))
+      return normalizeOptions(where, name, object, known);
   }
-  return given;
+  return object;
 }
 
 function checkedObject<T extends object>(

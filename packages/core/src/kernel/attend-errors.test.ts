@@ -204,12 +204,12 @@ describe('attend refuses', () => {
   it.each([...badInputs, ...badOptions])('refuses bad %s, and leaves nothing behind', (...bad) => {
     const [, kind, message, inputs, options] = bad;
     const call = { ...good(), ...inputs() } as AttentionInputs;
-    const given = options();
+    const callOptions = options();
     const before = tf.memory().numTensors;
-    expect(() => attend(composed(), call, given)).toThrow(message);
-    expect(() => attend(composed(), call, given)).toThrow(kind as typeof ShapeError);
+    expect(() => attend(composed(), call, callOptions)).toThrow(message);
+    expect(() => attend(composed(), call, callOptions)).toThrow(kind as typeof ShapeError);
     const loss = (query: tf.Tensor) =>
-      tf.sum(attend(composed(), { ...call, query: query as tf.Tensor4D }, given).output) as tf.Scalar;
+      tf.sum(attend(composed(), { ...call, query: query as tf.Tensor4D }, callOptions).output) as tf.Scalar;
     if (call.query.rank === 4 && !call.query.isDisposed)
       expect(() => tf.grad(loss)(call.query)).toThrow(message);
     expect(tf.memory().numTensors).toBe(before);

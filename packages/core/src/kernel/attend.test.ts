@@ -156,17 +156,17 @@ describe('a kernel is judged', () => {
   });
 
   it('once, also behind a choice', () => {
-    const asked = { one: 0, two: 0 };
+    const calls = { one: 0, two: 0 };
     const counting = (name: 'one' | 'two', reasons: string[]): AttentionKernel => ({
       ...composed(),
       name,
       unsupported() {
-        asked[name]++;
+        calls[name]++;
         return reasons;
       },
     });
     attend(firstSupported([counting('one', ['no']), counting('two', [])]), good());
-    expect(asked).toEqual({ one: 1, two: 1 });
+    expect(calls).toEqual({ one: 1, two: 1 });
   });
 
   it('for tensors of its own and a state, which it must name', () => {

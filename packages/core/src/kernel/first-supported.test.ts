@@ -68,9 +68,9 @@ describe('firstSupported', () => {
   });
 
   it('leaves no tensor behind by explaining', () => {
-    const given = inputs();
+    const heads = inputs();
     const before = tf.memory().numTensors;
-    firstSupported([composed()]).explain(given);
+    firstSupported([composed()]).explain(heads);
     expect(tf.memory().numTensors).toBe(before);
   });
 });

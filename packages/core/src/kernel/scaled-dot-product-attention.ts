@@ -48,7 +48,7 @@ export function scaledDotProductAttention<T extends tf.Tensor3D | tf.Tensor4D>(
       value: withHeads('value', value),
     };
     const { output, weights } = attendAs(where, composed(), inputs, { ...options, returns: ['weights'] });
-    const asGiven = (x: tf.Tensor4D) => (query.rank === 4 ? x : tf.squeeze(x, [1])) as T;
-    return { output: asGiven(output), weights: asGiven(weights!) };
+    const inRankOfQuery = (x: tf.Tensor4D) => (query.rank === 4 ? x : tf.squeeze(x, [1])) as T;
+    return { output: inRankOfQuery(output), weights: inRankOfQuery(weights!) };
   });
 }

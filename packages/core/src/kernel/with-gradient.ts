@@ -22,7 +22,7 @@ export interface Passes<Saved> {
   backward(
     call: KernelCall,
     tensors: CallTensors,
-    given: { readonly gradient: ResultGradients; readonly saved: Saved },
+    passed: { readonly gradient: ResultGradients; readonly saved: Saved },
   ): { readonly [name in keyof CallTensors]?: tf.Tensor };
 }
 

@@ -76,18 +76,18 @@ function simpleCache(): KeyValueCache & { events: string[] } {
 }
 
 /** Adds its position to every number of a head, and tells what it was asked. */
-function shifting(): PositionMethod & { asked: unknown[] } {
-  const asked: unknown[] = [];
+function shifting(): PositionMethod & { calls: unknown[] } {
+  const calls: unknown[] = [];
   return {
-    asked,
+    calls,
     config: {},
     variables: [],
     rotate(x, role, at) {
-      asked.push([role, at]);
+      calls.push([role, at]);
       return tf.add(x, 1);
     },
     tables(_query, distances) {
-      asked.push(distances);
+      calls.push(distances);
       return { bias: { table: tf.zeros([3, distances[1] - distances[0]]), index: { from: distances[0] } } };
     },
     dispose: () => {},
@@ -109,9 +109,9 @@ describe('attendHeads', () => {
     expect(() => attendHeads({ ...call, cross: true, position })).toThrow(
       /the position method has no meaning in cross-attention/,
     );
-    expect(position.asked).toEqual([]);
+    expect(position.calls).toEqual([]);
     attendHeads({ ...call, query: key, cross: false, position });
-    expect(position.asked).toHaveLength(3);
+    expect(position.calls).toHaveLength(3);
   });
 
   it.each([
@@ -123,7 +123,7 @@ describe('attendHeads', () => {
     const call = { query: heads(Sq), key: heads(Skv), value: heads(Skv), cross: Sq !== Skv };
     const { output } = attendHeads({ ...call, kernel: composed(), position });
     expect(output.shape).toEqual([2, 3, Sq, 4]);
-    expect(position.asked.at(-1)).toEqual([0, 1]);
+    expect(position.calls.at(-1)).toEqual([0, 1]);
   });
 
   it('rotates queries and keys at their positions, and asks tables for the distances that occur', () => {
@@ -131,7 +131,7 @@ describe('attendHeads', () => {
     const kernel = recording();
     attendHeads({ query: heads(3), key: heads(3), value: heads(3), cross: false, kernel, position });
     const start: TokenPositions = { start: [0] };
-    expect(position.asked).toEqual([
+    expect(position.calls).toEqual([
       ['query', [start]],
       ['key', [start]],
       [-2, 3],
@@ -191,32 +191,32 @@ describe('attendHeads', () => {
     const kernel = recording();
     const [x, query] = [heads(4), heads(2)];
     const next = { lengths: [3, 3], nextOrder: [5, 3], nextPosition: [5, 3] };
-    const asked = (cross: boolean, more: { lengths?: readonly number[] } = {}) => {
+    const calls = (cross: boolean, more: { lengths?: readonly number[] } = {}) => {
       const position = shifting();
       const cache = { ...simpleCache(), ...next };
       attendHeads({ query: cross ? query : x, key: x, value: x, cross, kernel, cache, position, ...more });
-      return position.asked.slice(0, 2);
+      return position.calls.slice(0, 2);
     };
     const key = ['key', [{ start: [5, 3] }]];
-    expect(asked(false)).toEqual([['query', [{ start: [5, 3] }]], key]);
+    expect(calls(false)).toEqual([['query', [{ start: [5, 3] }]], key]);
     expect(kernel.calls[0]!.order.query).toEqual({ start: [5, 3] });
-    expect(asked(true)).toEqual([['query', [{ start: [7, 5] }]], key]);
-    expect(asked(true, { lengths: [4, 1] })).toEqual([['query', [{ start: [7, 2] }]], key]);
+    expect(calls(true)).toEqual([['query', [{ start: [7, 5] }]], key]);
+    expect(calls(true, { lengths: [4, 1] })).toEqual([['query', [{ start: [7, 2] }]], key]);
   });
 
   it('hands lengths to the cache', () => {
     const cache = simpleCache();
-    const given: unknown[] = [];
+    const received: unknown[] = [];
     const x = heads(2);
     const stage: KeyValueCache['stage'] = (rows) => {
-      given.push(rows.lengths, rows.positions);
+      received.push(rows.lengths, rows.positions);
       return cache.stage(rows);
     };
     const recorded = { ...cache, lengths: [0, 0], nextOrder: [0, 0], nextPosition: [0, 0], stage };
     const call = { query: x, key: x, value: x, cross: false, kernel: recording(), cache: recorded };
     attendHeads({ ...call, lengths: [2, 1] });
     attendHeads({ ...call, positions: [{ start: [-1, 0] }] });
-    expect(given).toEqual([[2, 1], { start: [0, 0] }, undefined, { start: [-1, 0] }]);
+    expect(received).toEqual([[2, 1], { start: [0, 0] }, undefined, { start: [-1, 0] }]);
   });
 
   it('refuses positions that are not one for each token', () => {
@@ -239,7 +239,7 @@ describe('attendHeads', () => {
     const x = heads(3);
     const call = { query: x, key: x, value: x, cross: false, kernel: recording(), position };
     attendHeads({ ...call, positions: [{ start: [0, 100] }] });
-    expect(position.asked.at(-1)).toEqual([-2, 3]);
+    expect(position.calls.at(-1)).toEqual([-2, 3]);
   });
 
   it('refuses a cache inside a gradient, and lengths without a cache', () => {

@@ -77,8 +77,8 @@ describe('project', () => {
     const byTable = of((a, w, b) => project(a, w, b, { transposed: true }), tf.transpose(matrix));
     plain.forEach((expected, n) => {
       expectNear(ours[n]!, [...expected.dataSync()]);
-      const found = n === 1 ? tf.transpose(byTable[n]!) : byTable[n]!;
-      expectNear(found, [...expected.dataSync()]);
+      const gradient = n === 1 ? tf.transpose(byTable[n]!) : byTable[n]!;
+      expectNear(gradient, [...expected.dataSync()]);
     });
   });
 

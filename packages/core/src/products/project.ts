@@ -32,8 +32,8 @@ export function project(
   options: ProjectOptions = {},
 ): tf.Tensor3D {
   const call = productCall(x, kernel, bias, options);
-  const asked = options.products ?? defaultProducts();
-  const products = asked.unsupported(call).length === 0 ? asked : tfjsProducts();
+  const preferred = options.products ?? defaultProducts();
+  const products = preferred.unsupported(call).length === 0 ? preferred : tfjsProducts();
   return isTaped('project') ? withGradients(products, call) : products.run(call);
 }
 

@@ -44,15 +44,15 @@ describe('attentionStatistics', () => {
   it('looks at some heads and rows only, in the order asked', () => {
     const { inputs, sinkLogits } = inputsOf({ Sq: 70, Skv: 90 });
     const options = { mask: causal(), sinkLogits };
-    const asked = {
+    const statistics = {
       ...{ entropy: rowEntropy(), sink: sinkMass(), top: topKeys(2) },
       map: pooledWeights({ rows: 4, columns: 9 }),
     };
-    const all = attentionStatistics(inputs, options, { ...asked, exact: exactWeights() });
+    const all = attentionStatistics(inputs, options, { ...statistics, exact: exactWeights() });
     const part = attentionStatistics(
       inputs,
       options,
-      { ...asked, exact: exactWeights({ columns: [60, 75] }) },
+      { ...statistics, exact: exactWeights({ columns: [60, 75] }) },
       { heads: [5, 0], rows: [8, 68] },
     );
     const cut = (x: tf.Tensor, from: number, count: number) =>
@@ -71,10 +71,10 @@ describe('attentionStatistics', () => {
     const { inputs } = inputsOf({ Sq: 70, Skv: 90 });
     const max = pooledWeights({ rows: 4, columns: 90, pool: 'max' });
     const look = { rows: [3, 12] as const };
-    const found = attentionStatistics(inputs, {}, { max, exact: exactWeights() }, look);
+    const actual = attentionStatistics(inputs, {}, { max, exact: exactWeights() }, look);
     const block = (from: number, count: number) =>
-      tf.max(tf.slice(found.exact, [0, 0, from, 0], [-1, -1, count, -1]), [2, 3]);
-    expectSame(found.max, tf.expandDims(tf.stack([block(0, 4), block(4, 4), block(8, 1)], 2), 3));
+      tf.max(tf.slice(actual.exact, [0, 0, from, 0], [-1, -1, count, -1]), [2, 3]);
+    expectSame(actual.max, tf.expandDims(tf.stack([block(0, 4), block(4, 4), block(8, 1)], 2), 3));
   });
 
   it('visits the tiles that a statistic asks for, and no others', () => {
@@ -111,14 +111,14 @@ describe('attentionStatistics', () => {
     const rest = tf.concat([tf.zeros([1, 1, 8 - 2, 1]), tf.fill([1, 1, 2, 1], Number.NaN)], 2) as tf.Tensor4D;
     const padded = { ...inputs, key: tf.add<tf.Tensor4D>(inputs.key, rest) };
     const options = { mask: validLengths([6, 3]) };
-    const asked = {
+    const statistics = {
       entropy: rowEntropy(),
       exact: exactWeights(),
       map: pooledWeights({ rows: 2, columns: 3 }),
     };
-    const [clean, found] = [inputs, padded].map((given) => attentionStatistics(given, options, asked));
-    for (const name of ['entropy', 'exact', 'map'] as const) expectSame(found![name], clean![name]);
-    expect(numbersOf(found!.exact).some(Number.isNaN)).toBe(false);
+    const [clean, spoiled] = [inputs, padded].map((heads) => attentionStatistics(heads, options, statistics));
+    for (const name of ['entropy', 'exact', 'map'] as const) expectSame(spoiled![name], clean![name]);
+    expect(numbersOf(spoiled!.exact).some(Number.isNaN)).toBe(false);
   });
 
   it('knows small rows by heart', () => {
@@ -140,12 +140,12 @@ describe('attentionStatistics', () => {
     const query = tf.tensor4d([0, Number.NaN], [1, 1, 2, 1]);
     const key = tf.ones<tf.Rank.R4>([1, 1, 130, 1]);
     const max = pooledWeights({ rows: 1, columns: 130, pool: 'max' });
-    const asked = { top: topKeys(3), entropy: rowEntropy(), max };
-    const found = attentionStatistics({ query, key, value: key }, {}, asked);
-    expect(numbersOf(found.top.indices).slice(0, 3)).toEqual([0, 1, 2]);
-    expect(numbersOf(found.top.weights).slice(3)).toEqual([Number.NaN, Number.NaN, Number.NaN]);
-    expectNumbers(found.entropy, [Math.log(130), Number.NaN]);
-    expectNumbers(found.max, [1 / 130, Number.NaN]);
+    const statistics = { top: topKeys(3), entropy: rowEntropy(), max };
+    const actual = attentionStatistics({ query, key, value: key }, {}, statistics);
+    expect(numbersOf(actual.top.indices).slice(0, 3)).toEqual([0, 1, 2]);
+    expect(numbersOf(actual.top.weights).slice(3)).toEqual([Number.NaN, Number.NaN, Number.NaN]);
+    expectNumbers(actual.entropy, [Math.log(130), Number.NaN]);
+    expectNumbers(actual.max, [1 / 130, Number.NaN]);
   });
 
   it.each([
@@ -154,7 +154,7 @@ describe('attentionStatistics', () => {
     ['no key', 1, 2, 0],
   ])('takes empty sizes: %s', (_, B, Sq, Skv) => {
     const [query, key] = [tf.ones<tf.Rank.R4>([B, 2, Sq, 3]), tf.ones<tf.Rank.R4>([B, 1, Skv, 3])];
-    const found = attentionStatistics(
+    const actual = attentionStatistics(
       { query, key, value: key },
       { mask: causal() },
       {
@@ -162,11 +162,11 @@ describe('attentionStatistics', () => {
         map: pooledWeights({ rows: 2, columns: 2 }),
       },
     );
-    expect(numbersOf(found.entropy)).toEqual(new Array(B * 2 * Sq).fill(0));
-    expect(found.entropy.shape).toEqual([B, 2, Sq]);
-    expect(found.top.indices.shape).toEqual([B, 2, Sq, 2]);
-    expect(found.map.shape).toEqual([B, 2, Math.ceil(Sq / 2), Math.ceil(Skv / 2)]);
-    expect(found.exact.shape).toEqual([B, 2, Sq, Skv]);
+    expect(numbersOf(actual.entropy)).toEqual(new Array(B * 2 * Sq).fill(0));
+    expect(actual.entropy.shape).toEqual([B, 2, Sq]);
+    expect(actual.top.indices.shape).toEqual([B, 2, Sq, 2]);
+    expect(actual.map.shape).toEqual([B, 2, Math.ceil(Sq / 2), Math.ceil(Skv / 2)]);
+    expect(actual.exact.shape).toEqual([B, 2, Sq, Skv]);
   });
 
   it('keeps its results, and nothing else; an error leaves nothing', () => {

@@ -52,13 +52,13 @@ function drawn(seed: number) {
     ...{ B: pick([1, 2]), Hq: Hkv * G, Hkv, Sq: pick([1, 3, 17, 70]), Skv: pick([1, 5, 19, 140]) },
     ...{ D: pick([3, 8]), Dv: 2 },
   };
-  const found = attentionCase({
+  const testCase = attentionCase({
     ...{ sizes, mask: pick(masks), bias: pick(biases), softcap: pick([0, 1.5]) },
     ...{ sinkLogits: pick([true, false]), scale: pick([undefined, 0.3, 4]), dropout: pick([0, 0.4]) },
     queryStart: pick([undefined, 0, 'ragged'] as const),
   });
   const { R, index } = pick(indices);
-  return { found, sizes, index, tables: drawTables(sizes, R, pick), keyStart: pick([0, 1, 4]) };
+  return { testCase, sizes, index, tables: drawTables(sizes, R, pick), keyStart: pick([0, 1, 4]) };
 }
 
 function drawTables({ B, Hq, Sq, D, Dv }: OracleInputs['sizes'], R: number, pick: Pick): Tables {
@@ -77,7 +77,7 @@ function drawTables({ B, Hq, Sq, D, Dv }: OracleInputs['sizes'], R: number, pick
 type Drawn = ReturnType<typeof drawn>;
 
 /** The first query's position is 0. */
-function oracleOf({ found, index, tables, keyStart }: Drawn) {
+function oracleOf({ testCase, index, tables, keyStart }: Drawn) {
   const { bias, keys, ownQuery, queries, values } = tables;
   const relative = {
     ...(bias && { bias: { ...bias, index } }),
@@ -86,12 +86,12 @@ function oracleOf({ found, index, tables, keyStart }: Drawn) {
     ...(values && { values: { ...values, index } }),
   };
   const positions = { query: (_b: number, i: number) => i, key: (_b: number, j: number) => keyStart + j };
-  return attentionOracle({ ...found.oracle, relative, positions });
+  return attentionOracle({ ...testCase.oracle, relative, positions });
 }
 
-function callOf({ found, index, tables, keyStart }: Drawn) {
-  const { query, key, value, bias, sinkLogits } = toTensors(found.arrays);
-  const { returns: _, ...asked } = found.options();
+function callOf({ testCase, index, tables, keyStart }: Drawn) {
+  const { query, key, value, bias, sinkLogits } = toTensors(testCase.arrays);
+  const { returns: _, ...caseOptions } = testCase.options();
   const { ownQuery, ...others } = tables;
   const relative = Object.fromEntries(
     Object.entries(others).flatMap(([name, table]) => {
@@ -100,7 +100,13 @@ function callOf({ found, index, tables, keyStart }: Drawn) {
     }),
   ) as RelativeTables;
   const positions: Positions = { query: { start: [0] }, key: { start: [keyStart] } };
-  const options = { ...asked, relative, positions, ...(bias && { bias }), ...(sinkLogits && { sinkLogits }) };
+  const options = {
+    ...caseOptions,
+    relative,
+    positions,
+    ...(bias && { bias }),
+    ...(sinkLogits && { sinkLogits }),
+  };
   return { inputs: { query, key, value }, options } as {
     readonly inputs: { readonly [name in 'query' | 'key' | 'value']: tf.Tensor4D };
     readonly options: Omit<AttendOptions, 'returns'>;
@@ -117,16 +123,16 @@ function spreadOf(weights: readonly number[]): number {
 
 /** Of one head: [Sq][Skv]. */
 function poolOf(rows: readonly number[][], { pool, ...size }: Required<PoolOptions>): number[] {
-  const found: number[] = [];
+  const values: number[] = [];
   for (let top = 0; top < rows.length; top += size.rows) {
     const block = rows.slice(top, top + size.rows);
     for (let left = 0; left < rows[0]!.length; left += size.columns) {
       const all = block.flatMap((row) => row.slice(left, left + size.columns));
       const mean = sum(all) / all.length;
-      found.push({ mean, mass: sum(all) / block.length, max: Math.max(...all) }[pool]);
+      values.push({ mean, mass: sum(all) / block.length, max: Math.max(...all) }[pool]);
     }
   }
-  return found;
+  return values;
 }
 
 const k = 3;
@@ -137,17 +143,17 @@ const pools = {
 } as const;
 
 /** All statistics, from the weights of the oracle. */
-function expectedOf({ found, sizes }: Drawn, oracle: ReturnType<typeof oracleOf>): Numbers {
+function expectedOf({ testCase, sizes }: Drawn, oracle: ReturnType<typeof oracleOf>): Numbers {
   const { Hq, Sq, Skv } = sizes;
   const chunks = <T>(all: readonly T[], size: number) =>
     Array.from({ length: all.length / size }, (_, n) => all.slice(n * size, (n + 1) * size));
   const rows = chunks([...oracle.weights], Skv);
   const heads = chunks(rows, Sq);
   const largest = (row: readonly number[]) => [...row, 0, 0, 0].sort((a, b) => b - a).slice(0, k);
-  const sinkOf = (n: number) => found.oracle.sinkLogits?.[Math.floor(n / Sq) % Hq] ?? -Infinity;
-  const pooled = Object.entries(pools).map(([name, asked]) => [
+  const sinkOf = (n: number) => testCase.oracle.sinkLogits?.[Math.floor(n / Sq) % Hq] ?? -Infinity;
+  const pooled = Object.entries(pools).map(([name, sizes]) => [
     name,
-    Float64Array.from(heads.flatMap((head) => poolOf(head, asked))),
+    Float64Array.from(heads.flatMap((head) => poolOf(head, sizes))),
   ]);
   return {
     spread: Float64Array.from(rows, spreadOf),
@@ -163,13 +169,13 @@ describe('statistics of drawn options', () => {
     const one = drawn(seed);
     const oracle = oracleOf(one);
     const { inputs, options } = callOf(one);
-    const asked = {
+    const statistics = {
       ...{ entropy: rowEntropy(), sink: sinkMass(), top: topKeys(k), exact: exactWeights() },
       ...{ mass: pooledWeights(pools.mass), mean: pooledWeights(pools.mean), max: pooledWeights(pools.max) },
     };
     const { logSumExp } = attend(flash(), inputs, { ...options, returns: ['logSumExp'] });
     for (const look of [{}, { logSumExp: logSumExp! }]) {
-      const { top, entropy, ...others } = attentionStatistics(inputs, options, asked, look);
+      const { top, entropy, ...others } = attentionStatistics(inputs, options, statistics, look);
       const numbers = Object.entries(others).map(([name, tensor]) => [name, toHost(tensor)]);
       const [spread, largest] = [toHost(entropy).map(Math.exp), toHost(top.weights)];
       const actual = { ...Object.fromEntries(numbers), spread, top: largest };

@@ -32,8 +32,8 @@ export class ConfigReader {
   /** The value of the first of these names that is there. */
   value(...names: readonly string[]): unknown {
     for (const name of names) this.read.add(name);
-    const found = names.find((name) => Object.hasOwn(this.json, name) && this.json[name] !== null);
-    return found === undefined ? undefined : this.json[found];
+    const present = names.find((name) => Object.hasOwn(this.json, name) && this.json[name] !== null);
+    return present === undefined ? undefined : this.json[present];
   }
 
   /** @throws ConfigError unless it is a whole number from 1 on, or absent */

@@ -147,7 +147,7 @@ function attendingLayers(config: ConfigReader, all: readonly number[]): readonly
 /** Tokens of a window, of the layers that have one. */
 function windowOf(config: ConfigReader, family: Family | undefined): number | undefined {
   const isUsed = config.flag('use_sliding_window');
-  const given = config.windowTokens(
+  const tokens = config.windowTokens(
     'sliding_window',
     'sliding_window_size',
     'attention_window_size',
@@ -155,7 +155,7 @@ function windowOf(config: ConfigReader, family: Family | undefined): number | un
     'local_attention',
     'attention_chunk_size',
   );
-  const window = given ?? (family?.defaults?.window_size as number | undefined);
+  const window = tokens ?? (family?.defaults?.window_size as number | undefined);
   return (isUsed ?? !family?.windowIsOff) ? window : undefined;
 }
 

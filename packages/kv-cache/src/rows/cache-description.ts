@@ -64,12 +64,12 @@ export function readDescription(
   bytes: Uint8Array,
 ): { description: Description; from: number } {
   if (!(bytes instanceof Uint8Array)) throw new ConfigError(where, 'bytes must be a Uint8Array', { bytes });
-  const [first, found, length] = new Uint32Array(
+  const [first, written, length] = new Uint32Array(
     bytes.slice(0, headBytes - (bytes.length < headBytes ? headBytes : 0)).buffer,
   );
   if (first !== magic) throw new ConfigError(where, 'bytes must be those of cacheToBytes', {});
-  if (found !== version)
-    throw new ConfigError(where, `bytes must be of version ${version}`, { version: found });
+  if (written !== version)
+    throw new ConfigError(where, `bytes must be of version ${version}`, { version: written });
   const from = headBytes + length!;
   try {
     if (from > bytes.length) throw new RangeError('it ends early');
@@ -81,19 +81,19 @@ export function readDescription(
 }
 
 /** @throws ConfigError, ShapeError for what does not fit the cache, or does not fit together */
-export function checkDescription(where: string, found: Description, cache: RowCache): void {
+export function checkDescription(where: string, description: Description, cache: RowCache): void {
   const { shape } = cache;
   const { options, formatsOf, retained } = inside(cache);
   const formats = (name: 'key' | 'value') =>
     formatsOf?.call(cache, name) ?? [formatOfFloats(shape[`${name}Size`])];
   const own = { kind: kindOf(cache), shape, options: optionsOf(options) };
-  const given = { kind: found?.kind, shape: found?.shape, options: found?.options };
-  if (text(given) !== text(own))
+  const read = { kind: description?.kind, shape: description?.shape, options: description?.options };
+  if (text(read) !== text(own))
     throw new ConfigError(where, 'bytes must be of a cache of the same kind, shape and options', {
-      bytes: text(given).slice(0, 400),
+      bytes: text(read).slice(0, 400),
       cache: text(own),
     });
-  const { parts, tokens, valueSize, valueColumn, sealed } = found;
+  const { parts, tokens, valueSize, valueColumn, sealed } = description;
   const { lengths, orders, positions } = tokens ?? {};
   const isList = (list: unknown): list is readonly unknown[] =>
     Array.isArray(list) && list.length === shape.batch;

@@ -84,16 +84,16 @@ describe.each(kinds)('%s', (_, create) => {
   });
 
   it('frees all it holds, once; used later it throws', () => {
-    const given = rows(2);
+    const newRows = rows(2);
     const before = memoryNow();
     const cache = create();
-    append(cache, given);
+    append(cache, newRows);
     cache.dispose();
     cache.dispose();
     expectSameMemory(before);
     expect(cache.byteSize).toBe(0);
     const uses = [
-      () => cache.stage(given),
+      () => cache.stage(newRows),
       () => cache.read(),
       () => cache.crop([0, 0]),
       () => cache.reset(),

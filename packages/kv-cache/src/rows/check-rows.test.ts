@@ -7,10 +7,10 @@ const shape = { batch: 2, heads: 3, keySize: 5, valueSize: 4 };
 const zeros = (...size: [number, number, number, number]) => tf.zeros<tf.Rank.R4>(size);
 
 const check =
-  (given: () => object = () => ({})) =>
+  (changes: () => object = () => ({})) =>
   () =>
     checkRows('cache.stage', shape, {
-      rows: { key: zeros(2, 3, 6, 5), value: zeros(2, 3, 6, 4), ...given() },
+      rows: { key: zeros(2, 3, 6, 5), value: zeros(2, 3, 6, 4), ...changes() },
       valueSize: shape.valueSize,
     }).counts;
 
@@ -73,9 +73,9 @@ describe('checkRows', () => {
       () => ({ positions: { each: new Int32Array(5) } }),
       /positions.each must have one number for each token/,
     ],
-  ])('names %s', (_, given, message) => {
-    expect(check(given)).toThrow(message);
-    expect(check(given)).toThrow(expect.toSatisfy(isAttentionError));
+  ])('names %s', (_, changes, message) => {
+    expect(check(changes)).toThrow(message);
+    expect(check(changes)).toThrow(expect.toSatisfy(isAttentionError));
   });
 });
 

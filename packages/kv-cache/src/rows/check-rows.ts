@@ -39,13 +39,13 @@ export function checkRows(
     value,
     lengths,
     layer,
-    positions: given,
+    positions: unchecked,
   } = optionsOfCall(where, 'rows', rows, namesOfRows) as NewRows;
   checkHeads(where, ['key', key], [batch, heads, keySize]);
   checkHeads(where, ['value', value], [batch, heads, valueSize]);
   const S = key.shape[2];
   if (value.shape[2] !== S) throw new ShapeError(where, 'value must have the length of key', { key, value });
-  const positions = givenPositions(where, given, [batch, S]);
+  const positions = checkedPositions(where, unchecked, [batch, S]);
   if (layer !== undefined && typeof layer.name !== 'string') {
     throw new ConfigError(where, 'layer must have a name', { layer });
   }
@@ -57,7 +57,7 @@ export function checkRows(
 const namesOfRows = ['key', 'value', 'lengths', 'positions', 'layer'] as const;
 const namesOfPositions = ['start', 'each'] as (keyof TokenPositions)[];
 
-function givenPositions(
+function checkedPositions(
   where: string,
   positions: TokenPositions | undefined,
   size: readonly [batch: number, tokens: number],

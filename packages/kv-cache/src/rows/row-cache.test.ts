@@ -84,9 +84,9 @@ describe.each(kinds)('%s', (_, create) => {
 
   it('does not hold on to the rows it was given', () => {
     const cache = create();
-    const given = rows(2, 3);
-    append(cache, given);
-    tf.dispose(given);
+    const newRows = rows(2, 3);
+    append(cache, newRows);
+    tf.dispose(newRows);
     expect(marks(cache.read())[1]).toEqual([3, 3]);
     cache.dispose();
   });

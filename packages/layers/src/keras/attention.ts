@@ -83,7 +83,7 @@ export function translated(layer: GraphLayer, masks: GraphMasks): GraphLayer {
       written: spell(parts),
       inputs: inputs[0]?.map(([role]) => role),
       use_padding: false,
-      ...(hasMask && { blind_rows: masks.version > 2 && (scores || config.dropout) ? 'zeros' : 'mean' }),
+      ...(hasMask && { fully_masked_rows: masks.version > 2 && (scores || config.dropout) ? 'zeros' : 'mean' }),
       // Keras counts queries and keys from their first: row 0 sees key 0.
       ...(isCausal && !isSelf && { query_start: 0 }),
       return_weights: scores,
@@ -145,14 +145,14 @@ interface Arguments {
 function argumentsOf(layer: GraphLayer, { args, kwargs }: Call): Arguments {
   const list = args.length === 1 && Array.isArray(args[0]) ? args[0] : args;
   const positional = list.map((value, n) => [parameters[n] ?? `argument ${n}`, value] as const);
-  const given: Json = { ...Object.fromEntries(positional), ...kwargs };
-  const unknown = Object.entries(given).filter(
+  const named: Json = { ...Object.fromEntries(positional), ...kwargs };
+  const unknown = Object.entries(named).filter(
     ([name, value]) =>
       value !== null &&
       value !== false &&
       (!parameters.includes(name) || (name === 'training' && value === true)),
   );
-  const tensor = (name: string): Ref | undefined => (given[name] instanceof Ref ? given[name] : undefined);
+  const tensor = (name: string): Ref | undefined => (named[name] instanceof Ref ? named[name] : undefined);
   const [query, value] = [tensor('query'), tensor('value')];
   if (!query || !value || unknown.length > 0)
     throw new ConfigError(
@@ -160,7 +160,7 @@ function argumentsOf(layer: GraphLayer, { args, kwargs }: Call): Arguments {
       `calls of ${layer.className} must have a query and a value, and known arguments`,
       {
         layer: layer.name,
-        arguments: Object.keys(given),
+        arguments: Object.keys(named),
       },
     );
   return {
@@ -171,8 +171,8 @@ function argumentsOf(layer: GraphLayer, { args, kwargs }: Call): Arguments {
     valueMask: tensor('value_mask'),
     keyMask: tensor('key_mask'),
     pairs: tensor('attention_mask'),
-    isCausal: given.use_causal_mask === true,
-    scores: given.return_attention_scores === true,
+    isCausal: named.use_causal_mask === true,
+    scores: named.return_attention_scores === true,
   };
 }
 

@@ -30,9 +30,9 @@ describe.each(readdirSync(folder))('%s', (file) => {
     const outputs = [model.predict(inputs.length > 1 ? inputs : inputs[0]!)].flat();
     expect(outputs.map(({ shape }) => shape)).toEqual(golden.outputs.map(({ shape }) => shape));
     outputs.forEach((output, n) => {
-      const given = output.dataSync();
+      const actual = output.dataSync();
       const misses = Array.from(golden.outputs[n]!.data).filter(
-        (wanted, i) => !(Math.abs(given[i]! - wanted) <= 3e-5 * Math.max(1, Math.abs(wanted))),
+        (wanted, i) => !(Math.abs(actual[i]! - wanted) <= 3e-5 * Math.max(1, Math.abs(wanted))),
       );
       expect(misses).toEqual([]);
     });

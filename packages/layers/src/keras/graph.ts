@@ -178,18 +178,18 @@ function refList(value: unknown): Ref[] {
 }
 
 /** The graph with the layers of models within it in their places. */
-function flat(given: Graph): Graph {
-  const inner = given.layers.filter(({ className }) => models.includes(className));
-  if (inner.length === 0) return given;
-  const { version } = given;
-  const inCalls = refsIn(given.layers.map(({ calls }) => calls));
+function flat(nested: Graph): Graph {
+  const inner = nested.layers.filter(({ className }) => models.includes(className));
+  if (inner.length === 0) return nested;
+  const { version } = nested;
+  const inCalls = refsIn(nested.layers.map(({ calls }) => calls));
   const graph: Graph = {
-    ...given,
-    layers: given.layers.map((layer) => ({
+    ...nested,
+    layers: nested.layers.map((layer) => ({
       ...layer,
       calls: counted(layer.calls, inCalls, { inner, version }),
     })),
-    outputs: counted(given.outputs, given.outputs, { inner, version }),
+    outputs: counted(nested.outputs, nested.outputs, { inner, version }),
   };
   const isModel = ({ className }: GraphLayer) => models.includes(className);
   const taken = new Set(graph.layers.filter((layer) => !isModel(layer)).map(({ name }) => name));
@@ -222,7 +222,7 @@ function inlined(model: GraphLayer, { graph, taken, moved }: Around): GraphLayer
   const names = new Map(
     kept.map((layer) => [layer.name, taken.has(layer.name) ? `${name}/${layer.name}` : layer.name]),
   );
-  for (const given of names.values()) taken.add(given);
+  for (const unique of names.values()) taken.add(unique);
   const counts = new Map(kept.map((layer) => [layer.name, layer.calls.length]));
   const outer = (value: unknown, n: number) =>
     mapRefs(value, ({ layer, node, output }) => {

@@ -63,8 +63,10 @@ describe('weights may be', () => {
     ['bytes', file, all],
     ['bytes of files', JSON.stringify(file), [new Uint8Array(one), two, three]],
     ['files by path', file, { 'three.bin': three, 'one.bin': one, 'two.bin': two }],
-  ])('%s', async (_, json, given) => {
-    const model = await loadKerasModel(json, typeof given === 'function' ? given() : given, { variants });
+  ])('%s', async (_, json, weights) => {
+    const model = await loadKerasModel(json, typeof weights === 'function' ? weights() : weights, {
+      variants,
+    });
     const wanted = shape.outputs[0]!.data;
     outputOf(model, shape).forEach((value, n) => {
       expect(value).toBeCloseTo(wanted[n]!, 4);

@@ -35,7 +35,7 @@ export class GraphMasks {
   /** Those made so far. */
   readonly layers: GraphLayer[] = [];
   private readonly byName: ReadonlyMap<string, GraphLayer>;
-  private readonly found = new Map<string, Ref | undefined>();
+  private readonly known = new Map<string, Ref | undefined>();
 
   constructor(private readonly graph: Graph) {
     this.byName = new Map(graph.layers.map((layer) => [layer.name, layer]));
@@ -44,8 +44,8 @@ export class GraphMasks {
   /** The mask that a layer finds with a tensor, [B, S]; undefined where Keras has none. */
   of(ref: Ref, reader: GraphLayer): Ref | undefined {
     if (this.isTaken(ref, reader)) return undefined;
-    if (!this.found.has(ref.key)) this.found.set(ref.key, this.find(ref));
-    return this.found.get(ref.key);
+    if (!this.known.has(ref.key)) this.known.set(ref.key, this.find(ref));
+    return this.known.get(ref.key);
   }
 
   /** 2 or 3. */
@@ -111,9 +111,9 @@ export class GraphMasks {
   /** Keras 3 shows a row that any input shows, if all have masks; Keras 2 one that all inputs with masks show. */
   private merged(layer: GraphLayer, inputs: readonly Ref[]): Ref | undefined {
     const masks = inputs.map((input) => this.of(input, layer));
-    const given = masks.filter((mask) => mask !== undefined);
-    if (this.graph.version > 2 && given.length < masks.length) return undefined;
-    return this.joined(this.graph.version > 2 ? 'or' : 'and', given);
+    const present = masks.filter((mask) => mask !== undefined);
+    if (this.graph.version > 2 && present.length < masks.length) return undefined;
+    return this.joined(this.graph.version > 2 ? 'or' : 'and', present);
   }
 
   private concatenated(layer: GraphLayer, inputs: readonly Ref[]): Ref | undefined {

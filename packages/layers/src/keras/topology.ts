@@ -117,18 +117,18 @@ export function topologyOf({ name, layers, inputs, outputs }: Graph): object {
  * @throws ConfigError for tensors that no layer gives, and for circles
  */
 function checkOrder(layers: readonly GraphLayer[], ends: readonly Ref[]): void {
-  const given = new Set(layers.filter(({ calls }) => calls.length === 0).map(({ name }) => `${name} 0`));
-  const isGiven = ({ layer, node }: Ref) => given.has(`${layer} ${node}`);
+  const made = new Set(layers.filter(({ calls }) => calls.length === 0).map(({ name }) => `${name} 0`));
+  const isMade = ({ layer, node }: Ref) => made.has(`${layer} ${node}`);
   let waiting = layers.flatMap((layer) =>
     layer.calls.map((call, n) => ({ call: `${layer.name} ${n}`, refs: inputsOf(layer, call) })),
   );
   for (let before = -1; before !== waiting.length; ) {
     before = waiting.length;
-    const ready = waiting.filter(({ refs }) => refs.every(isGiven));
-    for (const { call } of ready) given.add(call);
+    const ready = waiting.filter(({ refs }) => refs.every(isMade));
+    for (const { call } of ready) made.add(call);
     waiting = waiting.filter((entry) => !ready.includes(entry));
   }
-  const missing = [...waiting.flatMap(({ refs }) => refs), ...ends].filter((ref) => !isGiven(ref));
+  const missing = [...waiting.flatMap(({ refs }) => refs), ...ends].filter((ref) => !isMade(ref));
   if (missing.length === 0) return;
   throw new ConfigError(where, 'each tensor must be the output of a layer before', {
     missing: missing.map(({ key }) => key),
@@ -137,15 +137,15 @@ function checkOrder(layers: readonly GraphLayer[], ends: readonly Ref[]): void {
 
 /** Keras leaves out rows that a mask hides; tfjs does not. */
 function averaged(layer: GraphLayer, masks: GraphMasks): GraphLayer {
-  const found = layer.calls.map(({ args, kwargs: { mask } }) => {
+  const ofCalls = layer.calls.map(({ args, kwargs: { mask } }) => {
     const [ref] = refsIn(args);
     return mask instanceof Ref ? mask : ref && masks.of(ref, layer);
   });
   if (layer.config.keepdims) throw unsupported(layer, 'keepdims is true: tfjs averages without it');
-  if (found.every((mask) => mask === undefined)) return layer;
-  if (found.some((mask) => mask === undefined))
+  if (ofCalls.every((mask) => mask === undefined)) return layer;
+  if (ofCalls.some((mask) => mask === undefined))
     throw unsupported(layer, 'some of its calls have a mask, others not');
-  const calls = layer.calls.map(({ args }, n) => ({ args: [[refsIn(args)[0]!, found[n]!]], kwargs: {} }));
+  const calls = layer.calls.map(({ args }, n) => ({ args: [[refsIn(args)[0]!, ofCalls[n]!]], kwargs: {} }));
   return { ...layer, className: 'PolyheadMaskedMean', config: { name: layer.name }, calls };
 }
 
@@ -175,8 +175,8 @@ function classOf(layer: GraphLayer): string {
   const { className, config, module } = layer;
   if (className === 'TFOpLambda' || isOperation(layer)) {
     const operation = className === 'TFOpLambda' ? String(config.function) : className;
-    const found = operations[operation];
-    if (found) return found;
+    const known = operations[operation];
+    if (known) return known;
     throw unsupported(layer, `the operation ${operation} has no layer in tfjs`);
   }
   if (Object.hasOwn(serialization.SerializationMap.getMap().classNameMap, className)) return className;

@@ -135,9 +135,9 @@ function pathOf(name: string): readonly string[] {
 /** How many names a source's path has more than that of a variable; ∞ where it is another's. */
 function distance(path: readonly string[], source: readonly string[]): number {
   if (path.at(-1) !== source.at(-1)) return Number.POSITIVE_INFINITY;
-  let found = 0;
-  for (const name of source) if (name === path[found]) found++;
-  return found === path.length ? source.length - path.length : Number.POSITIVE_INFINITY;
+  let matched = 0;
+  for (const name of source) if (name === path[matched]) matched++;
+  return matched === path.length ? source.length - path.length : Number.POSITIVE_INFINITY;
 }
 
 function tensorOf({ name, shape, data, dtype }: KerasWeight, made?: unknown): tf.Tensor {

@@ -38,8 +38,8 @@ export function tokensOf(
   const [B, S, E] = embeddings.shape;
   if (E !== embedDim)
     throw new ShapeError(where, 'embeddings must be embedDim wide', { embeddings, embedDim });
-  const given = at ?? { start: [0] };
-  checkTokenPositions(where, 'positions', given, [B, S]);
-  const entries = entriesOf(given, S);
-  return { positions: numbersOf(given, entries, S), entries, S };
+  const positions = at ?? { start: [0] };
+  checkTokenPositions(where, 'positions', positions, [B, S]);
+  const entries = entriesOf(positions, S);
+  return { positions: numbersOf(positions, entries, S), entries, S };
 }

@@ -31,20 +31,20 @@ export interface Sizes {
 
 /** Whether each layer sees all tokens before it, or a window of them. */
 export function layerTypes({ type, numLayers }: Sizes, config: HuggingFaceConfig): readonly string[] {
-  const given = config.list('layer_types', numLayers);
+  const types = config.list('layer_types', numLayers);
   const each = (isSliding: (layer: number) => boolean) =>
     Array.from({ length: numLayers }, (_, layer) =>
       isSliding(layer) ? 'sliding_attention' : 'full_attention',
     );
   const byDefault = each(defaultWindows(type, numLayers, config));
-  if (!given) return byDefault;
-  for (const name of given) {
+  if (!types) return byDefault;
+  for (const name of types) {
     if (name === 'full_attention' || name === 'sliding_attention') continue;
     throw new ConfigError(where, 'layer_types must be full_attention or sliding_attention', {
-      layer_types: given,
+      layer_types: types,
     });
   }
-  return given as readonly string[];
+  return types as readonly string[];
 }
 
 /** Which layers have a window, where a config has no `layer_types`. */
@@ -83,9 +83,9 @@ function defaultWindows(
 /** SmolLM3: which layers turn queries and keys. The list says 1 for those that do. */
 function rotaryLayers(numLayers: number, config: HuggingFaceConfig): readonly boolean[] {
   const interval = config.number('no_rope_layer_interval', 4);
-  const given = config.list('no_rope_layers', numLayers);
+  const flags = config.list('no_rope_layers', numLayers);
   return Array.from({ length: numLayers }, (_, layer) =>
-    given ? given[layer] !== 0 && given[layer] !== false : (layer + 1) % interval !== 0,
+    flags ? flags[layer] !== 0 && flags[layer] !== false : (layer + 1) % interval !== 0,
   );
 }
 

@@ -33,8 +33,8 @@ const errors: Readonly<Record<'decoder' | 'encoder' | 'both', (name: string, mod
   },
   both(name, model: EncoderDecoder) {
     const { source, sourceLengths, target, logits } = expectedOf<ExpectedSequenceToSequence>(name);
-    const found = model.apply(tensorOf(source), tensorOf(target), { memoryLengths: sourceLengths });
-    return largestError(found.logits.dataSync(), logits.flat());
+    const actual = model.apply(tensorOf(source), tensorOf(target), { memoryLengths: sourceLengths });
+    return largestError(actual.logits.dataSync(), logits.flat());
   },
 };
 

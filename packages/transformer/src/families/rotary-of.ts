@@ -87,7 +87,7 @@ export function rotaryOf(
 
 function scalingOf(
   where: string,
-  { rope_type, type: oldName, ...given }: Json,
+  { rope_type, type: oldName, ...parameters }: Json,
   { maxLength, originalLength }: { readonly maxLength: number; readonly originalLength?: number | undefined },
 ): Json | undefined {
   const type = String(rope_type ?? oldName ?? 'default');
@@ -98,7 +98,7 @@ function scalingOf(
     });
   if (type === 'default') return undefined;
   const options: Record<string, unknown> = { type };
-  for (const [key, value] of Object.entries(given)) {
+  for (const [key, value] of Object.entries(parameters)) {
     if (value === null || value === undefined) continue;
     const name = Object.hasOwn(names, key) ? names[key] : undefined;
     // `dynamic` grows from the length of the config, whatever else it says.

@@ -26,16 +26,16 @@ async function logsBehind(tokens: readonly number[]): Promise<number[]> {
   return numbers.map((x) => x - sum);
 }
 
-interface Found {
+interface Hypothesis {
   readonly tokens: readonly number[];
   readonly sum: number;
 }
 
 /** The likeliest sequence of so many tokens, of all there are. */
-async function best(prompt: readonly number[], length: number): Promise<Found> {
-  let all: Found[] = [{ tokens: [], sum: 0 }];
+async function best(prompt: readonly number[], length: number): Promise<Hypothesis> {
+  let all: Hypothesis[] = [{ tokens: [], sum: 0 }];
   for (let step = 0; step < length; step++) {
-    const longer: Found[] = [];
+    const longer: Hypothesis[] = [];
     for (const { tokens, sum } of all) {
       const logs = await logsBehind([...prompt, ...tokens]);
       logs.forEach((log, token) => {
@@ -52,27 +52,30 @@ async function search(
   prompt: readonly number[],
   { beams = 1, maxTokens = 1, stopTokens = [], lengthPenalty = 1 }: GenerateOptions,
 ) {
-  let alive: Found[] = [{ tokens: [], sum: 0 }];
-  let ended: (Found & { readonly score: number })[] = [];
+  let alive: Hypothesis[] = [{ tokens: [], sum: 0 }];
+  let ended: (Hypothesis & { readonly score: number })[] = [];
   for (let step = 1; step <= maxTokens; step++) {
-    const candidates: Found[] = [];
+    const candidates: Hypothesis[] = [];
     for (const { tokens, sum } of alive)
       for (const [token, log] of (await logsBehind([...prompt, ...tokens])).entries())
         candidates.push({ tokens: [...tokens, token], sum: sum + log });
     candidates.sort((one, other) => other.sum - one.sum);
-    const stops = ({ tokens }: Found) => stopTokens.includes(tokens.at(-1)!);
+    const stops = ({ tokens }: Hypothesis) => stopTokens.includes(tokens.at(-1)!);
     const stopped = candidates
       .slice(0, beams)
       .filter(stops)
-      .map((found) => ({ ...found, score: found.sum / step ** lengthPenalty }));
+      .map((hypothesis) => ({ ...hypothesis, score: hypothesis.sum / step ** lengthPenalty }));
     ended = [...ended, ...stopped].sort((one, other) => other.score - one.score).slice(0, beams);
-    alive = candidates.filter((found) => !stops(found)).slice(0, beams);
+    alive = candidates.filter((hypothesis) => !stops(hypothesis)).slice(0, beams);
     if (ended.length === beams && ended.at(-1)!.score >= candidates[0]!.sum / step ** lengthPenalty)
       return ended[0]!.tokens;
   }
   const all = [
     ...ended,
-    ...alive.map((found) => ({ ...found, score: found.sum / found.tokens.length ** lengthPenalty })),
+    ...alive.map((hypothesis) => ({
+      ...hypothesis,
+      score: hypothesis.sum / hypothesis.tokens.length ** lengthPenalty,
+    })),
   ];
   return all.reduce((one, other) => (other.score > one.score ? other : one)).tokens;
 }
@@ -102,14 +105,14 @@ describe.each(Object.entries(cacheOf))('beam search, cache: %s', (_, create) => 
   ])('is its definition for each prompt of a batch: %s', async (_name, options) => {
     const cache = create(prompts.length * options.beams!);
     const before = memoryNow();
-    const found = prompts.map((): number[] => []);
+    const generated = prompts.map((): number[] => []);
     for await (const step of generate(model, prompts, { ...options, cache }))
       step.forEach((own, b) => {
-        if (own) found[b]!.push(own.token);
+        if (own) generated[b]!.push(own.token);
       });
     cache?.reset();
     if (!cache || cache.self[0] instanceof GrowingCache) expectSameMemory(before);
-    for (const [b, prompt] of prompts.entries()) expect(found[b]).toEqual(await search(prompt, options));
+    for (const [b, prompt] of prompts.entries()) expect(generated[b]).toEqual(await search(prompt, options));
     cache?.dispose();
   });
 });
@@ -122,7 +125,7 @@ describe('beam search', () => {
     for (const own of [undefined, cache]) {
       const tokens: (number | undefined)[] = [];
       for await (const step of generate(both, [[4, 2, 7], [8]], { beams: 3, maxTokens: 5, cache: own }))
-        tokens.push(...step.map((given) => given?.token));
+        tokens.push(...step.map((one) => one?.token));
       results.push(tokens);
     }
     expect(results[1]).toEqual(results[0]);

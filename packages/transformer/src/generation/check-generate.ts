@@ -46,49 +46,49 @@ export function checkGenerate(
   ids: readonly number[] | readonly (readonly number[])[],
   options: GenerateOptions,
 ): CheckedOptions {
-  const given = normalizeOptions<GenerateOptions>(where, 'options', options, known);
-  checkSampling(where, given);
-  checkNumbers(given);
+  const checked = normalizeOptions<GenerateOptions>(where, 'options', options, known);
+  checkSampling(where, checked);
+  checkNumbers(checked);
   const isEncoding = 'encode' in model;
   const decoder = isEncoding ? model.decoder : model;
-  const beams = given.beams ?? 1;
+  const beams = checked.beams ?? 1;
   const repeated = promptsOf(ids).flatMap((prompt) => Array<readonly number[]>(beams).fill(prompt));
-  const start = isEncoding ? startOf(model, given) : undefined;
+  const start = isEncoding ? startOf(model, checked) : undefined;
   const prompts = start ? repeated.map(() => start) : repeated;
-  if (!start && given.start)
-    throw new ConfigError(where, 'start is for models that read a source', { start: given.start });
+  if (!start && checked.start)
+    throw new ConfigError(where, 'start is for models that read a source', { start: checked.start });
   for (const prompt of prompts) checkTokens('tokens', prompt, decoder.vocabularySize);
-  checkCache(given, decoder, { batch: prompts.length, isEncoding, beams });
+  checkCache(checked, decoder, { batch: prompts.length, isEncoding, beams });
   return {
     ...{ cache: undefined, signal: undefined, chunkSize: undefined, kernel: undefined },
-    ...given,
+    ...checked,
     decoder,
     prompts,
-    sampling: Object.fromEntries(samplingOptions.map((name) => [name, given[name]])),
-    repetitionPenalty: given.repetitionPenalty ?? 1,
-    maxTokens: newTokens(decoder, prompts, given),
-    stopTokens: new Set(given.stopTokens),
-    seed: given.seed ?? Math.floor(Math.random() * 2 ** 32),
+    sampling: Object.fromEntries(samplingOptions.map((name) => [name, checked[name]])),
+    repetitionPenalty: checked.repetitionPenalty ?? 1,
+    maxTokens: newTokens(decoder, prompts, checked),
+    stopTokens: new Set(checked.stopTokens),
+    seed: checked.seed ?? Math.floor(Math.random() * 2 ** 32),
     beams,
-    lengthPenalty: given.lengthPenalty ?? 1,
-    logits: given.logits ?? false,
+    lengthPenalty: checked.lengthPenalty ?? 1,
+    logits: checked.logits ?? false,
     ...(isEncoding && { source: { ...padded(repeated), encode: model.encode.bind(model) } }),
   };
 }
 
-function checkNumbers(given: GenerateOptions): void {
-  const { maxTokens = 1, chunkSize = 1, beams = 1, seed = 0, lengthPenalty = 1, stopTokens = [] } = given;
+function checkNumbers(options: GenerateOptions): void {
+  const { maxTokens = 1, chunkSize = 1, beams = 1, seed = 0, lengthPenalty = 1, stopTokens = [] } = options;
   checkSizes(where, { maxTokens, chunkSize, beams });
   checkNumber(where, 'seed', seed, [Number.isInteger, 'a whole number']);
   checkNumber(where, 'lengthPenalty', lengthPenalty, [() => true, 'a finite number']);
-  checkFlag(where, 'logits', given.logits);
+  checkFlag(where, 'logits', options.logits);
   if (!Array.isArray(stopTokens))
     throw new ConfigError(where, 'stopTokens must be a list of tokens', { stopTokens });
   if (beams === 1) {
-    if (given.lengthPenalty === undefined) return;
+    if (options.lengthPenalty === undefined) return;
     throw new ConfigError(where, 'lengthPenalty needs beams above 1', { lengthPenalty });
   }
-  const { temperature = 0, logits = false } = given;
+  const { temperature = 0, logits = false } = options;
   if (temperature > 0 || logits)
     throw new ConfigError(where, 'a beam search draws no tokens, and gives no logits', {
       beams,

@@ -137,26 +137,26 @@ describe.each(Object.entries(caches))('generate, cache: %s', (name, create) => {
   it('goes on where it was ended: by its signal between chunks, and by an error in a layer', async () => {
     const cache = create(model, 1)!;
     const stop = new AbortController();
-    const given: number[] = [];
+    const received: number[] = [];
     const attempt = async () => {
       for await (const { token } of generate(model, prompts[0]!, {
         maxTokens: 8,
         cache,
         signal: stop.signal,
       })) {
-        given.push(token);
-        if (given.length === 3) stop.abort(new Error('enough'));
+        received.push(token);
+        if (received.length === 3) stop.abort(new Error('enough'));
       }
     };
     await expect(attempt()).rejects.toThrow('enough');
     const lengths = () => cache.self.map((layer) => layer.lengths[0]);
     expect(lengths()).toEqual([7, 7]);
     model.failure = new Error('broken');
-    await expect(tokensOf([given.at(-1)!], { cache })).rejects.toThrow('broken');
+    await expect(tokensOf([received.at(-1)!], { cache })).rejects.toThrow('broken');
     model.failure = undefined;
     expect(lengths()).toEqual([7, 7]);
-    const rest = await tokensOf([given.at(-1)!], { maxTokens: 5, cache });
-    expect([...given, ...rest]).toEqual(await byHand(prompts[0]!, 0, { maxTokens: 8 }));
+    const rest = await tokensOf([received.at(-1)!], { maxTokens: 5, cache });
+    expect([...received, ...rest]).toEqual(await byHand(prompts[0]!, 0, { maxTokens: 8 }));
     cache.dispose();
   });
 });

@@ -50,7 +50,7 @@ export async function* generateText(
 /** Text out of tokens that come one by one: a character is given when its last byte is there, never half of it. */
 export class TextStream {
   private tokens: number[];
-  private given: number; // tokens whose text is given: decoders look at the token before
+  private written: number; // tokens whose text is given: decoders look at the token before
 
   /**
    * @param tokenizer what decodes
@@ -61,7 +61,7 @@ export class TextStream {
     earlier: readonly number[] = [],
   ) {
     this.tokens = earlier.slice(-lookBehind);
-    this.given = this.tokens.length;
+    this.written = this.tokens.length;
   }
 
   /** The text that this token completes, which may be none. */
@@ -70,8 +70,8 @@ export class TextStream {
     const text = this.newText();
     if (/[\ufffd\ud800-\udbff]$/.test(text)) return ''; // bytes that are no character yet
     if (text !== '') {
-      this.tokens = this.tokens.slice(this.given);
-      this.given = this.tokens.length;
+      this.tokens = this.tokens.slice(this.written);
+      this.written = this.tokens.length;
     }
     return text;
   }
@@ -80,13 +80,13 @@ export class TextStream {
   end(): string {
     const text = this.newText();
     this.tokens = [];
-    this.given = 0;
+    this.written = 0;
     return text;
   }
 
   private newText(): string {
-    const { tokenizer, tokens, given } = this;
-    const before = given > 0 ? tokenizer.decode(tokens.slice(0, given)) : '';
+    const { tokenizer, tokens, written } = this;
+    const before = written > 0 ? tokenizer.decode(tokens.slice(0, written)) : '';
     return tokens.length > 0 ? tokenizer.decode(tokens).slice(before.length) : '';
   }
 }

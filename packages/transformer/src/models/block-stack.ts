@@ -133,7 +133,7 @@ export abstract class BlockStack<Config extends StackConfig> extends Layer<Confi
       const blocks = Array.from({ length: config.numLayers }, (_, index) => {
         const at = (source: StackAttention) =>
           typeof source === 'function'
-            ? (given: AttentionFactoryParts) => source(given, index)
+            ? (parts: AttentionFactoryParts) => source(parts, index)
             : source[index]!;
         const own = { attention: at(attention), crossAttention: crossAttention && at(crossAttention) };
         return keep(

@@ -106,9 +106,9 @@ describe('Decoder', () => {
     const model = new Decoder(config, { attention });
     const make = (capacity: number) => (shape: KeyValueCache['shape']) =>
       new StaticCache(shape, { capacity });
-    const roomy = cachesOf(model, 1, make(8));
-    // The last block has room for one token less.
-    const cache = { self: [...roomy.self.slice(0, 2), make(4)(model.cacheShapes(1).self[2]!)] };
+    const larger = cachesOf(model, 1, make(8));
+    // The last block holds one token less.
+    const cache = { self: [...larger.self.slice(0, 2), make(4)(model.cacheShapes(1).self[2]!)] };
     const prompt = ids([1, 2, 3]);
     const logits = numbers(model.apply(prompt, { cache }).logits);
     const next = ids([4, 5]);
@@ -124,7 +124,7 @@ describe('Decoder', () => {
         .map((x) => expect.closeTo(x, 5)),
     );
     expect(logits.length).toBe(33);
-    for (const one of [...cache.self, ...roomy.self]) one.dispose();
+    for (const one of [...cache.self, ...larger.self]) one.dispose();
   });
 
   it('takes 96 layers', () => {

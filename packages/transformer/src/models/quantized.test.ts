@@ -36,9 +36,9 @@ it.each(['own', 'tied'] as const)(
     expect(matrices.length).toBe(3 * 7 + (head === 'own' ? 2 : 1));
     expect(model.variables.every(({ variable }) => variable.rank !== 2)).toBe(true);
     const caches = cachesOf(model, 1, (shape) => new GrowingCache(shape));
-    const found = tf.tidy(() => numbers(model.apply(tokens, { cache: caches }).logits));
+    const actual = tf.tidy(() => numbers(model.apply(tokens, { cache: caches }).logits));
     const largest = Math.max(...expected.map(Math.abs));
-    found.forEach((logit, n) => {
+    actual.forEach((logit, n) => {
       expect(Math.abs(logit - expected[n]!)).toBeLessThan(1e-4 * largest);
     });
     for (const held of [...caches.self, model, model, rounded]) held.dispose();

@@ -123,13 +123,13 @@ function checkGradients(slots: ReadonlyMap<string, Slot>, gradients: Gradients):
 
 function checkOptions(options: AdamWOptions): AdamWOptions {
   const known = ['beta1', 'beta2', 'epsilon', 'weightDecay'] as const;
-  const given = normalizeOptions<AdamWOptions>('adamW', 'options', options, known);
-  const { beta1 = 0, beta2 = 0, epsilon = 1, weightDecay = 0 } = given;
+  const checked = normalizeOptions<AdamWOptions>('adamW', 'options', options, known);
+  const { beta1 = 0, beta2 = 0, epsilon = 1, weightDecay = 0 } = checked;
   for (const [name, beta] of Object.entries({ beta1, beta2 }))
     checkNumber('adamW', name, beta, [(b) => b >= 0 && b < 1, 'at least 0 and below 1']);
   checkNumber('adamW', 'epsilon', epsilon, [(e) => e > 0, 'above 0']);
-  if (typeof weightDecay === 'function') return given;
-  if (typeof weightDecay === 'number' && weightDecay >= 0 && Number.isFinite(weightDecay)) return given;
+  if (typeof weightDecay === 'function') return checked;
+  if (typeof weightDecay === 'number' && weightDecay >= 0 && Number.isFinite(weightDecay)) return checked;
   throw new ConfigError('adamW', 'weightDecay must be a number of at least 0, or a function of names', {
     weightDecay,
   });

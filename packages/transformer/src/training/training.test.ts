@@ -135,10 +135,10 @@ describe('gradients', () => {
   });
 
   it.each([0.5, 100])('are clipped to a norm of all together of %s', async (maxNorm) => {
-    const given = { a: noise([3, 4], 4), b: noise([5], 5) };
-    const host = [...(await dataOf(given.a)), ...(await dataOf(given.b))];
+    const unclipped = { a: noise([3, 4], 4), b: noise([5], 5) };
+    const host = [...(await dataOf(unclipped.a)), ...(await dataOf(unclipped.b))];
     const norm = Math.sqrt(host.reduce((sum, x) => sum + x * x, 0));
-    const { gradients, norm: before } = clipGradients(given, maxNorm);
+    const { gradients, norm: before } = clipGradients(unclipped, maxNorm);
     expectAll(await dataOf(before), [norm], 4);
     const clipped = [...(await dataOf(gradients.a!)), ...(await dataOf(gradients.b!))];
     expectAll(

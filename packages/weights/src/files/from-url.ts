@@ -47,7 +47,7 @@ export async function fromUrl(address: string | URL, init: RequestInit = {}): Pr
 
 async function fetchPart(address: string | URL, init: RequestInit, wanted: Wanted): Promise<Part> {
   try {
-    return await askedPart(address, init, wanted);
+    return await requestPart(address, init, wanted);
   } catch (error) {
     if (error instanceof FileError || init.signal?.aborted) throw error;
     const { message, cause } = error as Error;
@@ -58,7 +58,7 @@ async function fetchPart(address: string | URL, init: RequestInit, wanted: Wante
   }
 }
 
-async function askedPart(address: string | URL, init: RequestInit, wanted: Wanted): Promise<Part> {
+async function requestPart(address: string | URL, init: RequestInit, wanted: Wanted): Promise<Part> {
   const { start, length } = wanted;
   const headers = new Headers(init.headers);
   headers.set('Range', `bytes=${start}-${start + length - 1}`);

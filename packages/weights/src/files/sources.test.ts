@@ -60,7 +60,7 @@ describe('a file is read', () => {
 describe('fromUrl', () => {
   let server: Server;
   let address = '';
-  const asked: string[] = [];
+  const ranges: string[] = [];
   let version = '"1"';
 
   const answers: Readonly<Record<string, (request: IncomingMessage, response: ServerResponse) => void>> = {
@@ -93,7 +93,7 @@ describe('fromUrl', () => {
 
   function serveRange(request: IncomingMessage, response: ServerResponse): void {
     const { range = '' } = request.headers;
-    asked.push(range);
+    ranges.push(range);
     const [, from, to] = (/^bytes=(\d+)-(\d+)$/.exec(range) ?? []).map(Number);
     const end = Math.min(to!, file.length - 1);
     response.writeHead(206, { 'Content-Range': `bytes ${from}-${end}/${file.length}`, ETag: version });
@@ -116,10 +116,10 @@ describe('fromUrl', () => {
   });
 
   it('asks for the parts that are read only', async () => {
-    asked.length = 0;
+    ranges.length = 0;
     await expectFile(await fromUrl(`${address}/file`));
-    expect(asked).toHaveLength(2); // the beginning, which holds the header and the small tensor; the large tensor
-    expect(asked[0]).toBe('bytes=0-65535');
+    expect(ranges).toHaveLength(2); // the beginning, which holds the header and the small tensor; the large tensor
+    expect(ranges[0]).toBe('bytes=0-65535');
   });
 
   it('follows redirects, and sends the headers that it is given', async () => {

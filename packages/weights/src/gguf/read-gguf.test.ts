@@ -33,24 +33,24 @@ function expectNumbers(numbers: Float32Array, { numbers: first, last, sum }: Cas
 }
 
 describe('numbers of GGUF are exactly those that gguf-py reads', () => {
-  it.each(cases.filter(({ bytes }) => bytes))('$type', (found) => {
-    const [name, numberType] = tensorTypes().get(found.id)!;
-    expect(name).toBe(found.type);
-    expectNumbers(numberType.decode(Uint8Array.from(Buffer.from(found.bytes!, 'base64'))), found);
+  it.each(cases.filter(({ bytes }) => bytes))('$type', (block) => {
+    const [name, numberType] = tensorTypes().get(block.id)!;
+    expect(name).toBe(block.type);
+    expectNumbers(numberType.decode(Uint8Array.from(Buffer.from(block.bytes!, 'base64'))), block);
   });
 
-  it.each(cases)('$type in a file', async (found) => {
+  it.each(cases)('$type in a file', async (block) => {
     const checkpoint = await readGguf(blocks);
-    const name = [...checkpoint.tensors.keys()].find((key) => key.endsWith(`.${found.type}`))!;
-    expect(checkpoint.tensors.get(name)).toMatchObject({ type: found.type, shape: found.shape });
-    expectNumbers(await checkpoint.read(name), found);
+    const name = [...checkpoint.tensors.keys()].find((key) => key.endsWith(`.${block.type}`))!;
+    expect(checkpoint.tensors.get(name)).toMatchObject({ type: block.type, shape: block.shape });
+    expectNumbers(await checkpoint.read(name), block);
   });
 
   it('and blocks can be had as they lie', async () => {
     const checkpoint = await readGguf(blocks);
-    const found = cases.find(({ type }) => type === 'Q4_K')!;
+    const block = cases.find(({ type }) => type === 'Q4_K')!;
     const bytes = await checkpoint.readBytes('blocks.Q4_K');
-    expect(Buffer.from(bytes).toString('base64')).toBe(found.bytes);
+    expect(Buffer.from(bytes).toString('base64')).toBe(block.bytes);
   });
 });
 

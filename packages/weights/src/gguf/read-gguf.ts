@@ -82,12 +82,12 @@ function readInfo(cursor: Cursor, name: string, types: ReadonlyMap<number, Tenso
   if (rank > 4) throw new FileError(where, `${name} must have at most 4 axes`, { rank });
   const shape = Array.from({ length: rank }, () => cursor.count(`the shape of ${name}`)).reverse();
   const id = cursor.uint32(`the type of ${name}`);
-  const found = types.get(id);
-  if (!found) {
+  const entry = types.get(id);
+  if (!entry) {
     const known = [...types].map(([n, [typeName]]) => `${typeName} (${n})`).join(', ');
     throw new UnsupportedError(where, `${name} must have a known type`, [`type ${id} is none of ${known}`]);
   }
-  const [type, numberType] = found;
+  const [type, numberType] = entry;
   const { blockSize, blockBytes } = numberType;
   if ((shape.at(-1) ?? 1) % blockSize !== 0)
     throw new FileError(where, `rows of ${name} must be whole blocks of ${blockSize}`, {

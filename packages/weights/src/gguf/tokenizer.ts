@@ -87,8 +87,8 @@ function filesOf(metadata: ReadonlyMap<string, unknown>): TokenizerFiles {
     clean_up_tokenization_spaces: false,
     chat_template: typeof template === 'string' ? template : undefined,
   };
-  const given = Object.entries(config).filter(([, value]) => value !== undefined);
-  return { tokenizer, config: Object.fromEntries(given) };
+  const present = Object.entries(config).filter(([, value]) => value !== undefined);
+  return { tokenizer, config: Object.fromEntries(present) };
 }
 
 /** Bytes as characters, merged by rank (Radford et al. 2019). */

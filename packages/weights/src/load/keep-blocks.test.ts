@@ -36,9 +36,9 @@ function checkpointOf() {
       for (const high of highBytes) bytes[at + high] = 0x20 | (bytes[at + high]! & 0x8f);
     if (type === 'F32') bytes.set(new Uint8Array(Float32Array.from({ length: E * E }, random).buffer));
     parts.push(bytes);
-    const found = { shape: [E, E], type, byteLength: bytes.length, numberType, start };
+    const tensor = { shape: [E, E], type, byteLength: bytes.length, numberType, start };
     start += bytes.length;
-    return [name, found];
+    return [name, tensor];
   });
   const all = new Uint8Array(Buffer.concat(parts));
   const source = {

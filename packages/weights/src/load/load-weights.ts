@@ -72,15 +72,15 @@ export async function loadWeights(
   for (const pair of matches.tied) await checkTied(checkpoint, pair);
   if (optimizer) await restoreOptimizer(where, optimizer, model.variables, checkpoint);
   const kept: string[] = [];
-  for (const tensor of new Set(matches.found.map((match) => match.tensor))) {
+  for (const tensor of new Set(matches.matched.map((match) => match.tensor))) {
     const { shape } = checkpoint.tensors.get(tensor)!;
-    const takers = matches.found.filter((match) => match.tensor === tensor);
+    const takers = matches.matched.filter((match) => match.tensor === tensor);
     if (keepBlocks && (await keepAsBlocks(takers, checkpoint))) {
       kept.push(...takers.map(({ name }) => name));
       continue;
     }
     const numbers = await checkpoint.read(tensor);
-    for (const match of matches.found) if (match.tensor === tensor) set(match, numbers, shape);
+    for (const match of matches.matched) if (match.tensor === tensor) set(match, numbers, shape);
   }
   return { ...report(matches, checkpoint), kept };
 }
@@ -108,14 +108,14 @@ function set({ variable, steps }: Match, numbers: Float32Array, shape: readonly 
 }
 
 function report(
-  { found, missing, optional, unused }: Matches,
+  { matched, missing, optional, unused }: Matches,
   { tensors }: Checkpoint,
 ): Omit<LoadReport, 'kept'> {
   const reorders = (step: WeightStep) => 'transpose' in step && step.transpose.length > 2;
   const isComputed = (step: WeightStep) => 'affine' in step;
-  const namesWhere = (holds: (match: Match) => boolean) => found.filter(holds).map(({ name }) => name);
+  const namesWhere = (holds: (match: Match) => boolean) => matched.filter(holds).map(({ name }) => name);
   return {
-    used: [...new Set(found.map(({ tensor }) => tensor))],
+    used: [...new Set(matched.map(({ tensor }) => tensor))],
     missing: [...missing, ...optional],
     unused,
     transposed: namesWhere(({ steps }) => steps.some(transposesMatrix)),

@@ -16,7 +16,7 @@ export interface Match extends NamedVariable {
 /** How a model and a checkpoint fit. */
 export interface Matches {
   /** In the order of the model. */
-  readonly found: readonly Match[];
+  readonly matched: readonly Match[];
   /** Variables that must have a tensor, and have none. */
   readonly missing: readonly string[];
   /** Variables that do without. */
@@ -48,7 +48,7 @@ export function matchTensors(
     Object.hasOwn(table.variables, name) ? table.variables[name] : undefined;
   const tensorOf = (source: WeightSource | undefined) =>
     namesOf(source).find((name) => tensors.has(prefix + name));
-  const found = variables.flatMap(({ name, variable }): Match[] => {
+  const matched = variables.flatMap(({ name, variable }): Match[] => {
     const source = sourceOf(name);
     const tensor = tensorOf(source);
     return tensor === undefined
@@ -59,21 +59,21 @@ export function matchTensors(
   const tied = Object.entries(table.tied ?? {}).map(
     (pair) => pair.map((name) => prefix + name) as [string, string],
   );
-  const used = new Set([...found.map(({ tensor }) => tensor), ...tied.map(([copy]) => copy)]);
+  const used = new Set([...matched.map(({ tensor }) => tensor), ...tied.map(([copy]) => copy)]);
   const ignored = (table.ignored ?? []).map((pattern) => matcher(prefix + pattern));
   const names = new Set(variables.map(({ name }) => name));
   const keepsOptimizer = checkpoint.metadata.has(optimizerKey);
-  const isAsked = (name: string) =>
+  const isOfModel = (name: string) =>
     name.startsWith(prefix) && !(keepsOptimizer && name.startsWith(optimizerPrefix));
   return {
-    found,
+    matched,
     missing: without.filter((name) => !sourceOf(name)?.optional),
     optional: without.filter((name) => sourceOf(name)?.optional),
     unused: [...tensors.keys()].filter(
-      (name) => isAsked(name) && !used.has(name) && !ignored.some((isIgnored) => isIgnored(name)),
+      (name) => isOfModel(name) && !used.has(name) && !ignored.some((isIgnored) => isIgnored(name)),
     ),
     unknown: Object.keys(table.variables).filter((name) => !names.has(name)),
-    misshapen: found.flatMap((match) => misfit(match, checkpoint)),
+    misshapen: matched.flatMap((match) => misfit(match, checkpoint)),
     tied: tied.filter((pair) => pair.every((name) => tensors.has(name))),
   };
 }
@@ -91,9 +91,9 @@ function matcher(pattern: string): (text: string) => boolean {
     if (last === undefined) return text === first;
     let at = first.length;
     for (const part of rest) {
-      const found = text.indexOf(part, at);
-      if (found < 0) return false;
-      at = found + part.length;
+      const next = text.indexOf(part, at);
+      if (next < 0) return false;
+      at = next + part.length;
     }
     return text.startsWith(first) && text.endsWith(last) && text.length - last.length >= at;
   };

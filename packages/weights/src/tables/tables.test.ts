@@ -37,17 +37,17 @@ function checkpointOf<Params>({ inputs }: GoldenCase<Params>) {
 }
 
 async function expectOutput<Params>(
-  found: GoldenCase<Params>,
+  testCase: GoldenCase<Params>,
   layer: Attention,
   table: WeightTable,
 ): Promise<void> {
-  const report = await loadWeights(layer, await checkpointOf(found), table);
+  const report = await loadWeights(layer, await checkpointOf(testCase), table);
   expect(report).toMatchObject({ missing: [], unused: [] });
-  const { query, value, key = value } = found.inputs;
+  const { query, value, key = value } = testCase.inputs;
   const arrays = { query: query!, ...(key && { key }), ...(value && { value }) };
   const inputs = Object.entries(arrays).map(([name, array]) => [name, toTensor(array)]);
   const { output } = await layerNumbers(layer, Object.fromEntries(inputs) as LayerInputs, {});
-  expectClose({ actual: { output: output! }, expected: { output: golden(found.outputs, 'out').data } });
+  expectClose({ actual: { output: output! }, expected: { output: golden(testCase.outputs, 'out').data } });
 }
 
 interface TorchParams {
@@ -61,8 +61,8 @@ interface TorchParams {
 }
 
 describe('torchMultiHead', () => {
-  it.each([...goldenCases<TorchParams>(torchFile).values()])('$name', async (found) => {
-    const { params } = found;
+  it.each([...goldenCases<TorchParams>(torchFile).values()])('$name', async (testCase) => {
+    const { params } = testCase;
     const config = {
       embedDim: params.embed_dim,
       numHeads: params.num_heads,
@@ -73,7 +73,7 @@ describe('torchMultiHead', () => {
       addZeroAttention: params.add_zero_attn,
     };
     const layer = new MultiHeadAttention(config, { name: place.name });
-    await expectOutput(found, layer, torchMultiHead(config, place));
+    await expectOutput(testCase, layer, torchMultiHead(config, place));
   });
 
   it('refuses a layer that PyTorch does not have', () => {
@@ -93,8 +93,8 @@ interface KerasParams {
 }
 
 describe('kerasAttention', () => {
-  it.each([...goldenCases<KerasParams>(kerasFile).values()])('$name', async (found) => {
-    const { params, inputs } = found;
+  it.each([...goldenCases<KerasParams>(kerasFile).values()])('$name', async (testCase) => {
+    const { params, inputs } = testCase;
     const { query, value = query, key = value } = inputs;
     const config = {
       embedDim: query!.shape[2]!,
@@ -112,6 +112,6 @@ describe('kerasAttention', () => {
       params.layer === 'GroupQueryAttention'
         ? new GroupedQueryAttention(grouped, parts)
         : new MultiHeadAttention(config, parts);
-    await expectOutput(found, layer, kerasAttention(config, place));
+    await expectOutput(testCase, layer, kerasAttention(config, place));
   });
 });

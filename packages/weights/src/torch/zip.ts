@@ -77,13 +77,14 @@ async function findDirectory(source: ByteSource): Promise<Directory> {
     const rule = 'a file must be a zip, as torch.save writes it since PyTorch 1.6';
     throw fail(rule, { 'file size': source.size });
   }
-  const found = {
+  const directory = {
     count: tail.getUint16(at + 10, true),
     length: tail.getUint32(at + 12, true),
     start: tail.getUint32(at + 16, true),
   };
-  const isWide = found.count === 0xffff || found.length === 0xffffffff || found.start === 0xffffffff;
-  return isWide ? findDirectory64(source, from + at) : found;
+  const isWide =
+    directory.count === 0xffff || directory.length === 0xffffffff || directory.start === 0xffffffff;
+  return isWide ? findDirectory64(source, from + at) : directory;
 }
 
 /** The signature, and a comment that ends with the file. */

@@ -69,9 +69,9 @@ function numbersOf(kernel: AttentionKernel, inputs: AttentionInputs, options: At
 /** To the bit; a list of all numbers is of no help. */
 function expectSame(actual: object, expected: object): void {
   for (const [name, wanted] of Object.entries(expected) as [keyof typeof actual, Float64Array][]) {
-    const found = actual[name] as Float64Array;
-    const first = wanted.findIndex((x, n) => !Object.is(x, found[n]));
-    expect([name, found.length, first]).toEqual([name, wanted.length, -1]);
+    const numbers = actual[name] as Float64Array;
+    const first = wanted.findIndex((x, n) => !Object.is(x, numbers[n]));
+    expect([name, numbers.length, first]).toEqual([name, wanted.length, -1]);
   }
 }
 
@@ -92,9 +92,9 @@ describe('several threads', () => {
   });
 
   it.each(rows)('give the numbers of one, to the bit: %o', (row) => {
-    const found = attentionCase({ ...row, sizes });
-    const [inputs, tensors] = split(toTensors(found.arrays));
-    const options = { ...found.options(), ...tensors };
+    const testCase = attentionCase({ ...row, sizes });
+    const [inputs, tensors] = split(toTensors(testCase.arrays));
+    const options = { ...testCase.options(), ...tensors };
     const expected = numbersOf(alone, inputs, options);
     for (const [threads, kernel] of [two, three, four].entries()) {
       expect(noteOf(kernel, inputs, options)).toContain(`${threads + 2} threads`);
@@ -103,10 +103,10 @@ describe('several threads', () => {
   });
 
   it("give the oracle's", () => {
-    const found = attentionCase({ mask: 'causal', sizes });
-    const [inputs] = split(toTensors(found.arrays));
-    const { output, logSumExp, maxAbsScore } = attentionOracle(found.oracle);
-    const actual = numbersOf(three, inputs, found.options());
+    const testCase = attentionCase({ mask: 'causal', sizes });
+    const [inputs] = split(toTensors(testCase.arrays));
+    const { output, logSumExp, maxAbsScore } = attentionOracle(testCase.oracle);
+    const actual = numbersOf(three, inputs, testCase.options());
     expectClose({ actual, expected: { output, logSumExp }, maxAbsScore });
   });
 
@@ -128,14 +128,14 @@ describe('several threads', () => {
       ...Object.fromEntries(tables.map((name) => [name, all[name as keyof typeof all]])),
     };
     const names = Object.keys(arrays);
-    const given = Object.values(arrays).map(toTensor);
+    const tensors = Object.values(arrays).map(toTensor);
     const gradientsBy = (kernel: AttentionKernel) => {
       const loss = (...tensors: tf.Tensor[]) => {
         const [inputs, options] = split(Object.fromEntries(names.map((name, n) => [name, tensors[n]!])));
-        const found = attend(kernel, inputs, { ...options, mask: causal(), returns: ['logSumExp'] });
-        return tf.add(tf.sum(tf.square(found.output)), tf.sum(found.logSumExp!)) as tf.Scalar;
+        const result = attend(kernel, inputs, { ...options, mask: causal(), returns: ['logSumExp'] });
+        return tf.add(tf.sum(tf.square(result.output)), tf.sum(result.logSumExp!)) as tf.Scalar;
       };
-      return tf.grads(loss)(given).map(toHost);
+      return tf.grads(loss)(tensors).map(toHost);
     };
     const expected = gradientsBy(alone);
     for (const kernel of [two, four]) expectSame(gradientsBy(kernel), expected);
