@@ -83,7 +83,9 @@ export function translated(layer: GraphLayer, masks: GraphMasks): GraphLayer {
       written: spell(parts),
       inputs: inputs[0]?.map(([role]) => role),
       use_padding: false,
-      ...(hasMask && { fully_masked_rows: masks.version > 2 && (scores || config.dropout) ? 'zeros' : 'mean' }),
+      ...(hasMask && {
+        fully_masked_rows: masks.version > 2 && (scores || config.dropout) ? 'zeros' : 'mean',
+      }),
       // Keras counts queries and keys from their first: row 0 sees key 0.
       ...(isCausal && !isSelf && { query_start: 0 }),
       return_weights: scores,
