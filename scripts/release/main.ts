@@ -30,6 +30,8 @@ import {
   pnpm,
   publish,
   publishedPackages,
+  releaseBefore,
+  versionOf,
 } from './repository';
 import { measureSizes } from './sizes';
 import { installTools, type NodeVersion, nodeVersions } from './tools';
@@ -41,23 +43,44 @@ async function proveRelease(registry: Registry): Promise<string> {
   const copy = await step('a copy of the repository, installed', () =>
     copyRepository(join(folder, 'repository'), registry),
   );
-  const earlier = await step(
+  const version = await step(
     'version',
     () => makeVersion(copy),
-    (version) => version,
+    (made) => made,
   );
+  const released = await publishRelease(registry, releaseBefore(version));
   await step('build, publint', () => pnpm(copy, 'run', 'lint:packages'));
   await step('publish', () => publish(copy));
   const names = publishedPackages(copy).map(({ name }) => name);
   await step('packed files, types (attw)', () => checkPacked(join(folder, 'packed'), registry, names));
   await proveFreshProjects(registry, names);
-  const later = await proveNextVersions(copy);
-  await step(
-    `${earlier} and ${later} mixed`,
-    () => checkMixed(join(folder, 'mixed'), registry, { earlier, later }),
-    String,
+  const next = await proveNextVersions(copy);
+  const versions = [...released, version, next];
+  for (const [n, later] of versions.slice(1).entries()) {
+    const earlier = versions[n]!;
+    await step(
+      `${earlier} and ${later} mixed`,
+      () => checkMixed(join(folder, `mixed-${later}`), registry, { earlier, later }),
+      String,
+    );
+  }
+  return `${names.length} packages, ${versions.join(', ')}`;
+}
+
+/** What was released before, built of its commit. */
+async function publishRelease(registry: Registry, commit: string | undefined): Promise<readonly string[]> {
+  if (!commit) return [];
+  const version = await step(
+    'the release before, published',
+    () => {
+      const copy = copyRepository(join(folder, 'released'), registry, commit);
+      pnpm(copy, 'run', 'build');
+      publish(copy);
+      return versionOf(copy);
+    },
+    (released) => released,
   );
-  return `${names.length} packages, ${earlier} and ${later}`;
+  return [version];
 }
 
 async function proveFreshProjects(registry: Registry, names: readonly string[]): Promise<void> {

@@ -18,20 +18,45 @@ interface Published {
 
 const author = ['-c', 'user.name=release', '-c', 'user.email=release@localhost'];
 
-/** All files but those that git ignores, as the only commit of a new repository, with what is installed. */
-export function copyRepository(folder: string, registry: Registry): Copy {
-  const listed = run('git', ['ls-files', '-z', '-co', '--exclude-standard'], { cwd: root });
-  for (const file of listed.split('\0')) {
-    if (file === '' || !existsSync(join(root, file))) continue;
-    mkdirSync(dirname(join(folder, file)), { recursive: true });
-    cpSync(join(root, file), join(folder, file));
-  }
+/**
+ * All files but those that git ignores, as the only commit of a new repository, with what is installed.
+ *
+ * @param earlier a commit, whose files they are. Default: those of the working tree
+ */
+export function copyRepository(folder: string, registry: Registry, earlier?: string): Copy {
+  mkdirSync(folder, { recursive: true });
+  if (earlier) copyCommit(folder, earlier);
+  else copyWorkingTree(folder);
   run('git', ['init', '--quiet', '--initial-branch=main'], { cwd: folder });
   commit(folder, 'a copy');
   writeFileSync(join(folder, '.npmrc'), registry.npmrc);
   const copy = { folder, registry };
   pnpm(copy, 'install', '--frozen-lockfile', '--prefer-offline');
   return copy;
+}
+
+function copyWorkingTree(folder: string): void {
+  const listed = run('git', ['ls-files', '-z', '-co', '--exclude-standard'], { cwd: root });
+  for (const file of listed.split('\0')) {
+    if (file === '' || !existsSync(join(root, file))) continue;
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    cpSync(join(root, file), join(folder, file));
+  }
+}
+
+function copyCommit(folder: string, earlier: string): void {
+  const archive = `${folder}.tar`;
+  run('git', ['archive', `--output=${archive}`, earlier], { cwd: root });
+  run('tar', ['-xf', archive, '-C', folder], { cwd: root });
+}
+
+/** The commit of the release before this version; undefined where it is the first. */
+export function releaseBefore(version: string): string | undefined {
+  const show = (...args: readonly string[]) => run('git', args, { cwd: root });
+  const commits = show('log', '--format=%H', '--', 'packages/core/CHANGELOG.md').split('\n').filter(Boolean);
+  return commits.find(
+    (each) => JSON.parse(show('show', `${each}:packages/core/package.json`)).version !== version,
+  );
 }
 
 function commit(folder: string, message: string): void {
@@ -60,7 +85,7 @@ export function publishedPackages({ folder }: Copy): Published[] {
 }
 
 /** The version that all published packages have. */
-function versionOf(copy: Copy): string {
+export function versionOf(copy: Copy): string {
   const versions = new Set(publishedPackages(copy).map(({ version }) => version));
   if (versions.size !== 1)
     throw new Error(`published packages have the versions ${[...versions].join(', ')}`);

@@ -28,7 +28,7 @@ export class WasmModules<Exports> {
   readonly #sharedModules = new Map<SimdKind, WebAssembly.Module>();
   readonly #instances = new WeakMap<WebAssembly.Memory, Map<SimdKind, Exports>>();
 
-  /** @param texts the modules in base64 */
+  /** @param texts the modules in hexadecimal digits */
   constructor(texts: Readonly<Record<SimdKind, string>>) {
     this.#texts = texts;
   }
@@ -89,7 +89,9 @@ export class WasmModules<Exports> {
   }
 
   #bytesOf(simd: SimdKind, isShared: boolean): Uint8Array<ArrayBuffer> {
-    const bytes = Uint8Array.from(atob(this.#texts[simd]), (character) => character.charCodeAt(0));
+    const digits = this.#texts[simd];
+    const byte = (_: unknown, n: number) => Number.parseInt(digits.slice(2 * n, 2 * n + 2), 16);
+    const bytes = Uint8Array.from({ length: digits.length / 2 }, byte);
     return isShared ? importingSharedMemory(bytes) : bytes;
   }
 }
