@@ -1,26 +1,12 @@
+import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { registries } from '../axes/registries';
 import type { Outlet } from '../command-line/outlet';
-import { runFull } from './full';
-import type { fullPlan } from './full-plan';
+import { runSmall } from './fixtures/small-full';
 import { readKept } from './kept-result';
 import { readResult } from './read-result';
-import type { CellAxes } from './result';
-
-const small = { ...registries.layers[0]!, config: { embedDim: 24, numHeads: 4 } };
-const own = { ...registries, layers: [small] };
-const base: CellAxes = {
-  ...{ layer: small.name, variant: 'multi-head', position: 'none', kernel: 'best', cache: 'static' },
-  ...{ backend: 'wasm', phase: 'decode', tokens: 12, batch: 1 },
-};
-const samples = { seconds: 0, least: 3, most: 3 };
-const comparisons = [
-  { title: 'lengths', cells: [base, { ...base, tokens: 20 }], samples },
-  { title: 'kernels', cells: [base, { ...base, kernel: 'composed' }], samples },
-];
 
 let folder: string;
 let file: string;
@@ -42,23 +28,35 @@ function outlet(onStage: (text: string) => void = () => {}) {
   return { outlet: made, lines };
 }
 
-const run = (onStage?: (text: string) => void, plan: typeof fullPlan = () => comparisons) => {
+const run = async (onStage?: (text: string) => void) => {
   const { outlet: made, lines } = outlet(onStage);
-  return runFull({ backend: 'wasm', fresh: false, json: file }, made, {
-    plan,
-    registries: own,
-    peakOf: async () => undefined,
-    see: async () => ({}),
-  }).then(() => lines);
+  await runSmall(file, made);
+  return lines;
 };
 
-it('goes on after an interruption with what is not kept, and measures anew what is complete', {
-  timeout: 60_000,
-}, async () => {
-  const interrupted = run((text) => {
-    if (text.includes('kernels')) throw new Error('interrupted');
+/** In a process that is sent SIGINT, as Ctrl-C does, in the midst of its last comparison: left alone it would not end. */
+function runInterrupted(): Promise<NodeJS.Signals | null> {
+  const program = new URL('./fixtures/small-full.ts', import.meta.url);
+  const source = `const { runSmall } = await import('${program}'); await runSmall(${JSON.stringify(file)}, undefined, 1e9);`;
+  const options = ['--conditions=@polyhead/source', '--import', 'tsx', '--input-type=module'];
+  const child = spawn(process.execPath, [...options, '--eval', source], {
+    stdio: ['ignore', 'ignore', 'pipe'],
   });
-  await expect(interrupted).rejects.toThrow('interrupted');
+  let said = '';
+  child.stderr.on('data', (text) => {
+    said += text;
+    if (said.includes('kernels')) child.kill('SIGINT');
+  });
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code, signal) => (code ? reject(new Error(said)) : resolve(signal)));
+  });
+}
+
+it('goes on after Ctrl-C with what is not kept, and measures anew what is complete', {
+  timeout: 120_000,
+}, async () => {
+  expect(await runInterrupted()).toBe('SIGINT');
   const kept = readResult(file);
   expect(kept).toMatchObject({ complete: false, command: 'bench full' });
   expect(kept.cells.map(({ turns, tokens }) => [turns, tokens])).toEqual([
