@@ -110,6 +110,7 @@ export function reshaped<R extends tf.Rank>(x: tf.Tensor, shape: tf.ShapeMap[R])
 }
 
 const guarded = new WeakSet<WasmModule>();
+let lastGuarded: WasmModule | undefined; // the one that is asked about all the time
 
 /**
  * Makes every allocation of the backend that fails throw. The backend itself takes no notice: it goes on at address 0,
@@ -118,6 +119,8 @@ const guarded = new WeakSet<WasmModule>();
  * would write there.
  */
 export function guardAllocations(module: WasmModule): void {
+  if (module === lastGuarded) return;
+  lastGuarded = module;
   if (guarded.has(module)) return;
   guarded.add(module);
   module._free(module._malloc(1)); // the module replaces its functions by others the first time they are called

@@ -74,8 +74,11 @@ export class WasmModules<Exports> {
 
   /** The functions of the module, working in a memory. */
   instanceIn(memory: WebAssembly.Memory, simd: SimdKind): Exports {
-    const ofMemory = this.#instances.get(memory) ?? new Map<SimdKind, Exports>();
-    this.#instances.set(memory, ofMemory);
+    let ofMemory = this.#instances.get(memory);
+    if (!ofMemory) {
+      ofMemory = new Map();
+      this.#instances.set(memory, ofMemory);
+    }
     let exports = ofMemory.get(simd);
     if (!exports) {
       const isShared = sharesMemory(memory);

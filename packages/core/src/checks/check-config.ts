@@ -26,10 +26,10 @@ export function checkSoftcap(where: string, softcap: number): void {
 
 /** @throws ConfigError unless each is a whole number above 0 */
 export function checkSizes(where: string, sizes: Readonly<Record<string, number>>): void {
-  for (const [name, size] of Object.entries(sizes)) {
-    checkNumber(where, name, size, [(n) => Number.isInteger(n) && n > 0, 'a whole number above 0']);
-  }
+  for (const name in sizes) checkNumber(where, name, sizes[name]!, aSize);
 }
+
+const aSize = [(n: number) => Number.isInteger(n) && n > 0, 'a whole number above 0'] as const;
 
 /**
  * @param name the argument that holds the options
@@ -41,9 +41,15 @@ export function checkKnownOptions(
   options: object,
   known: readonly string[],
 ): void {
+  if (areKnown(options, known)) return;
   const unknown = Object.keys(options).filter((option) => !known.includes(option));
-  if (unknown.length === 0) return;
   throw new ConfigError(where, `${name} may hold known options only: none is ignored`, { unknown, known });
+}
+
+/** A loop, since a token's call asks. */
+export function areKnown(options: object, known: readonly string[]): boolean {
+  for (const option in options) if (!known.includes(option)) return false;
+  return true;
 }
 
 /** @throws ConfigError unless it is true, false or absent */

@@ -112,7 +112,7 @@ function checkWidth(
   [shape, width]: readonly [string, number],
 ): void {
   const tensor = inputs[name];
-  checkTensor(where, name, tensor, [shape, () => ({ ...inputs })]);
+  checkTensor(where, name, tensor, [shape, inputs]);
   if (tensor.shape[2] === width) return;
   throw new ShapeError(where, `${name} must be ${width} wide: ${shape}`, { ...inputs });
 }

@@ -50,8 +50,10 @@ export function checkOptions(where: string, options: AttendOptions, sizes: CallS
 
 /** @throws ConfigError unless it is a number that float32 can hold */
 export function checkScale(where: string, scale: number): void {
-  checkNumber(where, 'scale', scale, [(x) => Number.isFinite(Math.fround(x)), 'a finite number']);
+  checkNumber(where, 'scale', scale, ofFloat32);
 }
+
+const ofFloat32 = [(x: number) => Number.isFinite(Math.fround(x)), 'a finite number'] as const;
 
 /** @throws ConfigError for what is no kernel */
 export function checkKernel(where: string, kernel: AttentionKernel): void {

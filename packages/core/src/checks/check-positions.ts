@@ -14,6 +14,15 @@ export function checkPositions(where: string, positions: Positions, { B, Sq, Skv
 
 const isInt32 = (x: unknown) => typeof x === 'number' && x === Math.trunc(x) && Math.abs(x) < 2 ** 31;
 
+/** A loop, since a token's positions pass here six times. */
+function areStarts(start: readonly unknown[], S: number): boolean {
+  for (let b = 0; b < start.length; b++) {
+    const first = start[b];
+    if (!isInt32(first) || !isInt32((first as number) + S)) return false;
+  }
+  return true;
+}
+
 /**
  * Judges where tokens stand: a start for each batch entry, or a number for each token.
  *
@@ -26,17 +35,16 @@ export function checkTokenPositions(
   positions: TokenPositions,
   [B, S]: readonly [number, number],
 ): void {
-  const facts = { 'batch, tokens': [B, S] };
   const { start, each } = (positions ?? {}) as { start?: unknown; each?: unknown };
   if (start !== undefined && start !== null) {
     // The last token counts, too: a kernel computes positions in 32 bits.
-    if (!Array.isArray(start) || !start.every((first) => isInt32(first) && isInt32(first + S))) {
+    if (!Array.isArray(start) || !areStarts(start, S)) {
       const rule = `${name}.start must be a list of whole numbers within 32 bits, the last token included`;
-      throw new ConfigError(where, rule, { ...facts, [name]: start });
+      throw new ConfigError(where, rule, { 'batch, tokens': [B, S], [name]: start });
     }
     if (start.length === 1 || start.length === B) return;
     throw new ShapeError(where, `${name}.start must have one number, or one for each batch entry`, {
-      ...facts,
+      'batch, tokens': [B, S],
       [name]: start,
     });
   }
@@ -47,7 +55,7 @@ export function checkTokenPositions(
   }
   if (each.length === S || each.length === B * S) return;
   throw new ShapeError(where, `${name}.each must have one number for each token`, {
-    ...facts,
+    'batch, tokens': [B, S],
     'numbers given': each.length,
   });
 }

@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { ShapeError } from '../contract/errors';
 import type { NamedTensors } from '../contract/kernel';
 
-type Facts = Readonly<Record<string, unknown>>;
+type Facts = object;
 
 /**
  * Judges a tensor by its rank and type.
@@ -31,9 +31,11 @@ const ranks = new Map<string, number>();
 
 /** How many axes the letters name, counted once: a token's calls ask a dozen times. */
 function rankOf(shape: string): number {
-  const known = ranks.get(shape) ?? shape.split(',').length;
-  if (!ranks.has(shape)) ranks.set(shape, known);
-  return known;
+  const known = ranks.get(shape);
+  if (known !== undefined) return known;
+  const rank = shape.split(',').length;
+  ranks.set(shape, rank);
+  return rank;
 }
 
 /** @throws ShapeError unless they are living float32 tensors by name, of any rank */

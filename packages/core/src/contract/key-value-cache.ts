@@ -51,7 +51,7 @@ export interface StoredKeyValue {
   /** What distances see. */
   readonly positions: TokenPositions;
   /** What the storage itself hides, as a ring does; `attend` adds it to the mask of the call. Default: nothing. */
-  readonly mask?: Mask;
+  readonly mask?: Mask | undefined;
   /** All rows as they lie; empty where there are none, or where `materialize` alone gives them. */
   readonly parts: readonly KeyValuePart[];
   /** Float32 in token order, [B, Hkv, S, D] and [B, Hkv, S, Dv]; the caller disposes. Any kernel can run on this. */

@@ -54,6 +54,7 @@ function addTables({ bias, keys, queries, values }: RelativeTables, named: Named
   if (values) named.valueTable = values.table;
 }
 
-function addAs(prefix: 'tensors' | 'state', tensors: NamedTensors = {}, named: Named): void {
+function addAs(prefix: 'tensors' | 'state', tensors: NamedTensors | undefined, named: Named): void {
+  if (!tensors) return;
   for (const [name, tensor] of Object.entries(tensors)) named[`${prefix}/${name}`] = tensor;
 }

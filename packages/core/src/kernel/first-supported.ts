@@ -38,22 +38,21 @@ export function chooseKernel(
   choose: (able: FirstAble, call: KernelCall) => AttentionKernel | undefined = (able) => able(() => true),
 ): ChosenKernel {
   const choiceOf = remembered((call) => {
-    const reasons = new Map<AttentionKernel, readonly string[]>();
-    const reasonsOf = (kernel: AttentionKernel) => {
-      const known = reasons.get(kernel) ?? refusals(kernel, call);
-      reasons.set(kernel, known);
-      return known;
+    const reasons: (readonly string[])[] = []; // of each candidate that was asked
+    const reasonsOf = (n: number) => {
+      reasons[n] ??= refusals(candidates[n]!, call);
+      return reasons[n];
     };
     const kernel = choose(
-      (fits) => candidates.find((candidate) => reasonsOf(candidate).length === 0 && fits(candidate)),
+      (fits) => candidates.find((candidate, n) => reasonsOf(n).length === 0 && fits(candidate)),
       call,
     );
     return { kernel, reasonsOf };
   });
   const explain = (call: KernelCall): Explanation[] => {
     const { kernel: chosen, reasonsOf } = choiceOf(call);
-    return candidates.slice(0, chosen ? candidates.indexOf(chosen) + 1 : undefined).map((kernel) => {
-      const refused = reasonsOf(kernel);
+    return candidates.slice(0, chosen ? candidates.indexOf(chosen) + 1 : undefined).map((kernel, n) => {
+      const refused = reasonsOf(n);
       const steppedAside = refused.length === 0 && kernel !== chosen;
       return {
         kernel: kernel.name,
@@ -75,7 +74,7 @@ export function chooseKernel(
       const { kernel, reasonsOf } = choiceOf(call);
       if (kernel) return [];
       if (candidates.length === 0) return ['there is no candidate'];
-      return candidates.flatMap((each) => reasonsOf(each).map((reason) => `${each.name}: ${reason}`));
+      return candidates.flatMap((each, n) => reasonsOf(n).map((reason) => `${each.name}: ${reason}`));
     },
     notes: (call) => choiceOf(call).kernel?.notes?.(call) ?? [],
     worthwhile: (call) => choiceOf(call).kernel?.worthwhile?.(call) ?? true,

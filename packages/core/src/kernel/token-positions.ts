@@ -63,7 +63,9 @@ export function positionsOf(
 ): ArrayLike<number> {
   if (positions.start) {
     const start = positions.start[positions.start.length === 1 ? 0 : b]!;
-    return Int32Array.from({ length: to - from }, (_, i) => start + from + i);
+    const numbers = new Int32Array(to - from);
+    for (let i = 0; i < numbers.length; i++) numbers[i] = start + from + i;
+    return numbers;
   }
   const first = positions.each.length === count ? 0 : b * count; // one row of positions serves the whole batch
   return positions.each.subarray(first + from, first + to);

@@ -41,12 +41,11 @@ export function wrapKernel(kernel: AttentionKernel, wrapper: KernelWrapper): Att
   };
 }
 
-/** `f`, asked once for each call. */
+/** `f`, asked once for each call: the last is remembered, since a kernel is asked and then run. */
 export function remembered<T>(f: (call: KernelCall) => T): (call: KernelCall) => T {
-  const results = new WeakMap<KernelCall, { readonly value: T }>();
+  let last: { readonly call: KernelCall; readonly value: T } | undefined;
   return (call) => {
-    const known = results.get(call) ?? { value: f(call) };
-    results.set(call, known);
-    return known.value;
+    if (last?.call !== call) last = { call, value: f(call) };
+    return last.value;
   };
 }

@@ -4,7 +4,7 @@ import { inAnyTidy } from '../backend/clean-tidy';
 import { checkTokenPositions } from '../checks/check-positions';
 import { ConfigError, UnsupportedError } from '../contract/errors';
 import type { AttendOptions, AttendResult, AttentionInputs, AttentionKernel } from '../contract/kernel';
-import type { KeyValueCache, StagedRows } from '../contract/key-value-cache';
+import type { KeyValueCache, StagedRows, StoredKeyValue } from '../contract/key-value-cache';
 import type { LayerWeights, PositionMethod, Positions, TokenPositions } from '../contract/position';
 import { attend } from '../kernel/attend';
 import { distancesBetween } from '../kernel/token-positions';
@@ -88,22 +88,26 @@ function turnedInputs(call: HeadsCall): {
   readonly positions: Positions;
   readonly staged: StagedRows | undefined;
 } {
-  const { query, key, value, cache, lengths, position, layer } = call;
+  const { query, key, value, cache, position } = call;
   const at = positionsOfNewRows(call);
-  const rotate = (heads: tf.Tensor4D, role: 'query' | 'key') =>
-    position?.rotate?.(heads, role, at[role]) ?? heads;
-  const turned = rotate(query, 'query');
-  const rows = key && value ? { key, value } : undefined;
-  const newRows = rows && cache ? { ...rows, lengths, positions: at.key[0]!, layer } : undefined;
-  const reserved = newRows && cache?.reserve?.(newRows);
-  if (reserved) writeReserved(reserved, newRows, position, at.key);
-  const keys = rows && !reserved ? rotate(rows.key, 'key') : undefined;
-  const staged = reserved ?? (keys && newRows && cache?.stage({ ...newRows, key: keys }));
-  const stored = staged ? staged.stored : cache?.read();
-  const inputs: AttentionInputs = stored
-    ? { query: turned, stored }
-    : { query: turned, key: keys!, value: value!, state: staged?.state };
-  return { inputs, positions: { query: at.query[0]!, key: stored?.positions ?? at.key[0]! }, staged };
+  const turned = position?.rotate?.(query, 'query', at.query) ?? query;
+  const given = (stored: StoredKeyValue, staged?: StagedRows) => ({
+    inputs: { query: turned, stored },
+    positions: { query: at.query[0]!, key: stored.positions },
+    staged,
+  });
+  if (!key || !value) return given(cache!.read());
+  const newRows = { key, value, lengths: call.lengths, positions: at.key[0]!, layer: call.layer };
+  const reserved = cache?.reserve?.(newRows);
+  if (reserved) {
+    writeReserved(reserved, newRows, position, at.key);
+    return given(reserved.stored, reserved);
+  }
+  const keys = position?.rotate?.(key, 'key', at.key) ?? key;
+  const staged = cache?.stage({ ...newRows, key: keys });
+  if (staged?.stored) return given(staged.stored, staged);
+  const inputs = { query: turned, key: keys, value, state: staged?.state };
+  return { inputs, positions: { query: at.query[0]!, key: at.key[0]! }, staged };
 }
 
 /** The distances that can occur between rows that count. */

@@ -57,6 +57,8 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
   /** Its variables. */
   protected readonly weights: Weights;
   private readonly seed: number;
+  /** Short names of its matrices, which a token would else join anew. */
+  private readonly names: { [name in Projection]?: { readonly kernel: string; readonly bias: string } } = {};
   private readonly self: LayerWeights;
 
   /** @param variant its name, for errors and JSON */
@@ -161,12 +163,12 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
   /** [B, S, in] projected, split and, where the config says so, normalized: [B, H, S, D]. */
   protected heads(name: 'query' | 'key' | 'value', x: tf.Tensor3D): tf.Tensor4D {
     const { numHeads, numKeyValueHeads, queryKeyNorm: norm } = this.description.sizes;
-    const split = (y: tf.Tensor3D) => splitHeads(y, name === 'query' ? numHeads : numKeyValueHeads);
+    const heads = name === 'query' ? numHeads : numKeyValueHeads;
     const projected = this.project(name, x);
-    if (!norm || name === 'value') return split(projected);
+    if (!norm || name === 'value') return splitHeads(projected, heads);
     const numbers = { gain: this.weights.find(`${name}/gain`), offset: this.weights.find(`${name}/offset`) };
-    if (norm.over === 'all') return split(normalize(projected, norm, numbers));
-    return normalize(split(projected), norm, numbers);
+    if (norm.over === 'all') return splitHeads(normalize(projected, norm, numbers), heads);
+    return normalize(splitHeads(projected, heads), norm, numbers);
   }
 
   /** What `attendHeads` is told beside the heads: the options of the config and of the call. With the heads, all of it. */
@@ -219,8 +221,9 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
   }
 
   private project(name: Projection, x: tf.Tensor3D): tf.Tensor3D {
-    const { products } = this.parts;
-    return project(x, this.weights.matrix(`${name}/kernel`), this.weights.find(`${name}/bias`), { products });
+    this.names[name] ??= { kernel: `${name}/kernel`, bias: `${name}/bias` };
+    const { kernel, bias } = this.names[name];
+    return project(x, this.weights.matrix(kernel), this.weights.find(bias), this.parts);
   }
 }
 

@@ -136,7 +136,7 @@ function compile(mask: Mask | undefined, geometry: MaskGeometry): HostPlan {
   const full = visible === B * H * queries * keys;
   const pairs = visible * copiesOf(geometry, B, H);
   const plan = planOfSpans({ shape: [B, H, queries, width], spans, full, causal, dense: [], pairs });
-  return { plan, ...(shown && { pairs: { shape: [B, H, queries, keys], shown } }) };
+  return { plan, pairs: shown && { shape: [B, H, queries, keys], shown } };
 }
 
 interface VisibleRow {

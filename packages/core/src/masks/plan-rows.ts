@@ -11,7 +11,7 @@ export interface WrittenRows {
   /** [rows, width, 2]; with pairs one span a row, from its first key to its last. */
   readonly spans: Int32Array;
   /** [rows, keys] of 0 and 1, where some row has many spans. */
-  readonly pairs?: Uint8Array;
+  readonly pairs?: Uint8Array | undefined;
   readonly visible: number;
 }
 
@@ -59,8 +59,7 @@ export class PlanRows {
   }
 
   finish(): WrittenRows {
-    const [width, spans, visible] = [this.#width, this.#spans, this.#visible];
-    return { width, spans, visible, ...(this.#pairs && { pairs: this.#pairs }) };
+    return { width: this.#width, spans: this.#spans, visible: this.#visible, pairs: this.#pairs };
   }
 
   #write(at: number, from: number, to: number): void {

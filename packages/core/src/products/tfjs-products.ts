@@ -4,15 +4,18 @@ import { times, timesTransposed, transposedTimes } from '../backend/multiply';
 import { withKind } from '../contract/json';
 import type { ProductCall, ProductGradients, ProductKernel } from '../contract/products';
 
+const asTheyLie = { transposeA: false, transposeB: false };
+const noReasons: readonly string[] = [];
+
 const products: ProductKernel = {
   name: 'tfjsProducts',
   toJSON: () => ({ kind: 'tfjsProducts' }),
-  unsupported: () => [],
+  unsupported: () => noReasons,
   run(call) {
     const { x, weights, bias, transposed } = call;
-    // One operation, which leaves nothing to tidy: a token passes here for each matrix.
+    // One kernel, which leaves nothing to tidy and needs no checks again: a token passes here for each matrix.
     if (x.shape[0] === 1 && x.size > 0 && weights instanceof tf.Tensor && !transposed && !bias)
-      return tf.matMul(x, weights as tf.Tensor); // [1, S, in] [in, out]
+      return tf.engine().runKernel(tf.BatchMatMul, { a: x, b: weights }, asTheyLie); // [1, S, in] [in, out]
     return tf.tidy(() => (bias ? tf.add(productOf(call), bias) : productOf(call)));
   },
   gradients: (call, gradient) => gradientsOf(call, gradient),

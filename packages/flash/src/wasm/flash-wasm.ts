@@ -76,15 +76,12 @@ function runOnHeap(runner: PassRunner, call: KernelCall) {
     forward(again, tensors) {
       const { output, sums } = runForward(runner, again, tensors);
       const { B, Hq, Sq } = call.sizes;
-      return {
-        result: {
-          output,
-          ...(call.returns?.includes('logSumExp') && {
-            logSumExp: tf.tensor3d(logSumExpOf(sums), [B, Hq, Sq]),
-          }),
-        },
-        saved: { ...sums, output: call.isTaped ? floatsOnHeap(output).slice() : noFloats },
-      };
+      const result = call.returns?.includes('logSumExp')
+        ? { output, logSumExp: tf.tensor3d(logSumExpOf(sums), [B, Hq, Sq]) }
+        : { output };
+      const { rowMax, rowSum } = sums;
+      const saved = call.isTaped ? floatsOnHeap(output).slice() : noFloats;
+      return { result, saved: { rowMax, rowSum, output: saved } };
     },
     backward: (again, tensors, results) => runBackward(runner, again, tensors, results),
   });
@@ -92,6 +89,7 @@ function runOnHeap(runner: PassRunner, call: KernelCall) {
 
 const noFloats = new Float32Array(0);
 
-function reasonsAgainst({ returns = [] }: KernelCall): string[] {
-  return [...reasonsWithoutHeap(), ...(returns.includes('weights') ? [weightsRefused] : [])];
+function reasonsAgainst({ returns }: KernelCall): string[] {
+  const reasons = reasonsWithoutHeap();
+  return returns?.includes('weights') ? [...reasons, weightsRefused] : reasons;
 }

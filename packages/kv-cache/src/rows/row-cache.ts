@@ -350,8 +350,8 @@ export abstract class RowCache implements KeyValueCache {
   /** Holds those tokens of the parts that are inside the spans. */
   private keep(parts: readonly KeyValuePart[], tokens: Tokens, spans: TokenSpans): void {
     const isAll = tokens.lengths.every((length, b) => covers(spans[b]!, length));
-    const settled = () => (isAll ? this.settle!(parts) : this.selectRows(parts, spans));
-    this.hold(isAll && !this.settle ? parts : inTidy(settled));
+    if (isAll && !this.settle) this.hold(parts);
+    else this.hold(inTidy(() => (isAll ? this.settle!(parts) : this.selectRows(parts, spans))));
     if (this.held !== parts) {
       const held = tensorsOf(this.held);
       for (const tensor of tensorsOf(parts)) if (!held.has(tensor) && !tensor.isDisposed) tensor.dispose();
@@ -368,7 +368,9 @@ function inTidy(make: () => readonly KeyValuePart[]): readonly KeyValuePart[] {
 
 /** Whether spans hold all of so many tokens. */
 function covers(spans: readonly Span[], length: number): boolean {
-  return spans.reduce((sum, [from, to]) => sum + to - from, 0) === length;
+  let covered = 0;
+  for (const span of spans) covered += span[1] - span[0];
+  return covered === length;
 }
 
 /** Whether parts lie in the same tensors, as those of a cache do that is written in place. */

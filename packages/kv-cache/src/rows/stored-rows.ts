@@ -80,7 +80,7 @@ export function storedRows(
     lengths,
     order: startsAt0 ? { start: [0] } : tokenPositions(orders, S),
     positions: tokenPositions(positions, S),
-    ...(mask && { mask }),
+    mask,
     get parts() {
       check();
       return parts;

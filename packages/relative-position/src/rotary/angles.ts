@@ -44,7 +44,8 @@ export function positionsOfSections(
       sections: sections.length,
     });
   }
-  const entries = Math.max(...at.map((positions) => entriesOf(positions, S)));
+  let entries = 1;
+  for (const positions of at) entries = Math.max(entries, entriesOf(positions, S));
   return at.map((positions) => numbersOf(positions, entries, S));
 }
 
