@@ -150,6 +150,15 @@ describe('a package that breaks a rule', () => {
       'must not depend on @polyhead/one-linux-x64',
     ],
     [
+      'a first example that needs what is not installed',
+      {
+        ...packageOf('one', 'tool'),
+        readme:
+          "npm install @polyhead/one\n\n```ts\nimport { one } from '@polyhead/one';\nimport * as tf from '@tensorflow/tfjs';\n```\n",
+      },
+      'needs @tensorflow/tfjs, which',
+    ],
+    [
       'a package with a script of its own',
       packageOf('one', 'tool', { scripts: { install: 'x' } }),
       'script install',

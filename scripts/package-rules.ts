@@ -102,7 +102,22 @@ function checkReadme({ manifest, readme }: Package): Problems {
   const prose = readme.replace(/^```.*?^```$/gms, '');
   const written = prose.split('\n').filter((line) => line.startsWith('#'));
   const wanted = [`# ${manifest.name}`, ...headings];
-  return [!isEqual(written, wanted) && `README.md: the headings must be ${wanted.join(' / ')}`];
+  return [
+    !isEqual(written, wanted) && `README.md: the headings must be ${wanted.join(' / ')}`,
+    ...lackingInstalls(readme).map(
+      (name) => `README.md: its first example needs ${name}, which it does not install`,
+    ),
+  ];
+}
+
+/** What the first example imports beside what the line before it installs. */
+function lackingInstalls(readme: string): string[] {
+  const [, line] = /^npm install (.*)$/m.exec(readme) ?? [];
+  const [, example = ''] = /^```ts\n(.*?)^```$/ms.exec(readme) ?? [];
+  const imported = [...example.matchAll(/^(?:import|\} from|.* from) '(@[^/']+\/[^/']+|[^@/'][^/']*)/gm)].map(
+    ([, name]) => name!,
+  );
+  return line ? [...new Set(imported)].filter((name) => !line.split(' ').includes(name)) : [];
 }
 
 function checkManifest({ path, manifest }: Package, { isPrivate }: Kind): Problems {
