@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Package, readPackages, root } from './packages';
+import type { Package } from './package-rules';
+import { readPackages, root } from './packages';
 
 const packages = readPackages(['packages', 'templates']);
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
