@@ -1,5 +1,8 @@
 // What becomes of trained models when heads fail, are pooled or left out, and how alike their heads are.
 
+import type { AttentionKernel } from '@polyhead/core';
+import { flash } from '@polyhead/flash';
+import { silenceEach, silenceHeads } from '@polyhead/inspect';
 import { adamW, gradientsOf } from '@polyhead/transformer/training';
 import * as tf from '@tensorflow/tfjs';
 import { mobyDickChapters } from '../published/moby-dick';
@@ -26,43 +29,33 @@ export const fewerHeads: readonly Claim[] = [
     run: () =>
       withDecoder(async (decoder) => {
         const rows = heldOutRows(4, 96);
-        const originals = outputsOf(decoder).map((variable) => tf.clone(variable));
-        const all = () => originals.map(() => [1, 1, 1, 1]);
-        const without = (...silent: readonly (readonly [number, number])[]) => {
-          const shares = all();
-          for (const [block, head] of silent) shares[block]![head] = 0;
-          setShares(decoder, originals, shares);
-          return nats(decoder, rows);
-        };
-        const whole = without();
-        const places = originals.flatMap((_, block) => [0, 1, 2, 3].map((head) => [block, head] as const));
-        const rises = places.map((place) => without(place) - whole);
-        const worst = places[rises.indexOf(Math.max(...rises))]!;
+        const { whole, heads } = await silenceEach((kernel) => lossOf(decoder, rows, kernel), {
+          kernel: flash(),
+        });
+        const without = (silent: (layer: number) => readonly number[]) =>
+          silenceHeads(flash(), [0, 1, 2, 3].map(silent));
+        const natsBy = (kernel: AttentionKernel) =>
+          tf.tidy(() => lossOf(decoder, rows, kernel).dataSync()[0]!);
+        const rises = heads.map(({ loss }) => loss - whole);
+        const silenced = Math.max(...rises);
+        const worst = heads[rises.indexOf(silenced)]!;
         const layerGone = Math.max(
-          ...originals.map((_, block) => without([block, 0], [block, 1], [block, 2], [block, 3]) - whole),
+          ...[0, 1, 2, 3].map(
+            (gone) => natsBy(without((layer) => (layer === gone ? [0, 1, 2, 3] : []))) - whole,
+          ),
         );
         // What is left learns to do without it.
-        const silenced = without(worst) - whole;
+        const withoutWorst = () => without((layer) => (layer === worst.layer ? [worst.head] : []));
         const training = rowsOf(mobyDickChapters().slice(0, 20), 12 * 4, 64);
         const optimizer = adamW(decoder.variables, { weightDecay: 0 });
         for (let step = 0; step < 12; step++)
           tf.tidy(() => {
-            const { gradients } = gradientsOf(
-              () => lossOf(decoder, training.slice(4 * step, 4 * step + 4)),
-              decoder.variables,
-            );
-            optimizer.update(gradients, 3e-4);
-            const shares = all();
-            shares[worst[0]]![worst[1]] = 0;
-            setShares(
-              decoder,
-              outputsOf(decoder).map((variable) => tf.clone(variable)),
-              shares,
-            );
+            const batch = training.slice(4 * step, 4 * step + 4);
+            const loss = () => lossOf(decoder, batch, withoutWorst());
+            optimizer.update(gradientsOf(loss, decoder.variables).gradients, 3e-4);
           });
-        const retrained = nats(decoder, rows) - whole;
+        const retrained = natsBy(withoutWorst()) - whole;
         optimizer.dispose();
-        tf.dispose(originals);
         const few = rises.filter((rise) => rise < 0.05).length;
         return {
           verdict: decide({ true: few === rises.length, depends: few > 0 && retrained < silenced / 2 }),

@@ -1,4 +1,5 @@
 // Two trained models for claims on what heads do: a published sentence encoder, and the decoder that learned Moby Dick.
+import type { AttentionKernel } from '@polyhead/core';
 import { exactWeights, flash, withStatistics } from '@polyhead/flash';
 import type { Decoder } from '@polyhead/transformer';
 import { crossEntropy } from '@polyhead/transformer/training';
@@ -65,7 +66,11 @@ export async function encoderHeads(model: PublishedModel, ids: readonly number[]
   return layers;
 }
 
-export const lossOf = (model: Decoder, rows: readonly (readonly number[])[]) =>
+export const lossOf = (
+  model: Decoder,
+  rows: readonly (readonly number[])[],
+  kernel: AttentionKernel = flash(),
+) =>
   crossEntropy(
     model.apply(
       tf.tensor2d(
@@ -73,7 +78,7 @@ export const lossOf = (model: Decoder, rows: readonly (readonly number[])[]) =>
         undefined,
         'int32',
       ),
-      { kernel: flash() },
+      { kernel },
     ).logits,
     rows.map((row) => row.slice(1)),
   );

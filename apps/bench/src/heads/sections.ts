@@ -1,5 +1,7 @@
 // The sections of `bench heads`, in the order in which they are measured and printed.
 import { knownKinds } from './known-kinds';
+import { logitsOfHeads } from './logits-of-heads';
 import type { Section } from './section';
+import { silencedHeads } from './silenced-heads';
 
-export const sections: readonly Section[] = [knownKinds];
+export const sections: readonly Section[] = [knownKinds, silencedHeads, logitsOfHeads];

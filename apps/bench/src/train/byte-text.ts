@@ -24,8 +24,12 @@ export function mobyDickBytes(): { readonly training: Uint8Array; readonly heldO
   };
 }
 
-/** Batches of random windows; the same ones for a seed. */
-export function randomWindows(text: Uint8Array, { batch, length }: WindowSize, seed: number): () => Rows {
+/** Batches of random windows of bytes, or of tokens; the same ones for a seed. */
+export function randomWindows(
+  text: Uint8Array | Int32Array,
+  { batch, length }: WindowSize,
+  seed: number,
+): () => Rows {
   let state = seed;
   const random = () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0; // a linear congruential generator: Press et al. 1992
@@ -45,11 +49,11 @@ export function evenWindows(text: Uint8Array, { batch, length }: WindowSize, bat
   );
 }
 
-const windowAt = (text: Uint8Array, length: number, start: number) => [
+const windowAt = (text: Uint8Array | Int32Array, length: number, start: number) => [
   ...text.subarray(start, start + length + 1),
 ];
 
-/** In nats a byte, with a gradient. */
+/** In nats a byte, or a token, with a gradient. */
 export function lossOf(model: Decoder, rows: Rows, kernel?: AttentionKernel): tf.Scalar {
   const ids = tf.tensor2d(
     rows.map((row) => row.slice(0, -1)),
