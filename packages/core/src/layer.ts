@@ -18,5 +18,11 @@ export { normalize } from './layer/normalize';
 export { outputRows } from './layer/output-rows';
 export { seedOf } from './layer/seed';
 export type { WeightSource, WeightStep, WeightTable } from './layer/weight-table';
-export { storeMatrix, type WeightOptions, Weights } from './layer/weights';
+export {
+  type StoredMatrix,
+  storeMatrix,
+  type WeightOptions,
+  Weights,
+  withStoredMatrices,
+} from './layer/weights';
 export { type ProjectOptions, project } from './products/project';

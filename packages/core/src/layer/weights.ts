@@ -75,8 +75,37 @@ export function storeMatrix(
   return true;
 }
 
+/** A matrix in another form than floats, for a layer that is to be made. */
+export interface StoredMatrix {
+  /** [out, in] */
+  readonly weights: StoredWeights;
+  /** Whether the layer has it as a table, [out, in]; else as a matrix, [in, out]. */
+  readonly isTable: boolean;
+}
+
+/** What layers start with that are being made. */
+let starting: Map<string, StoredMatrix> | undefined;
+
+/**
+ * Makes a layer or a model some of whose matrices are in another form than floats from the start: as after `storeMatrix`, but the
+ * floats are never there.
+ *
+ * @param matrices by the whole names of variables. A layer takes those that fit, by their shapes and as they lie: they are its
+ *   own then, and leave the map
+ */
+export function withStoredMatrices<T>(matrices: Map<string, StoredMatrix>, make: () => T): T {
+  const outer = starting;
+  starting = matrices;
+  try {
+    return make();
+  } finally {
+    starting = outer;
+  }
+}
+
 /** The variables of one layer, by their short names. */
 export class Weights {
+  private readonly names: readonly string[];
   private readonly wholeNames: readonly string[];
   private readonly tables: readonly string[];
   /** Matrices in another form than floats. */
@@ -89,6 +118,8 @@ export class Weights {
     { seed, name: prefix, initializer, starts = {}, tables = [] }: WeightOptions,
   ) {
     checkCounts(layer, shapes);
+    this.tables = tables;
+    this.names = Object.keys(shapes);
     const wholeName = (name: string) => (prefix ? `${prefix}/${name}` : name);
     const start = (name: string, shape: readonly number[]) => {
       const whole = wholeName(name);
@@ -98,21 +129,22 @@ export class Weights {
       checkWeight(this.layer, name, first, shape);
       return [name, first] as const;
     };
+    this.wholeNames = this.names.map(wholeName);
     const made = new Map<string, tf.Variable>();
     cleanTidy(() => {
-      const first = Object.entries(shapes).map(([name, shape]) => start(name, shape));
+      const first = Object.entries(shapes)
+        .filter(([name, shape]) => !this.takeStored(name, wholeName(name), shape))
+        .map(([name, shape]) => start(name, shape));
       for (const [name, numbers] of first) made.set(name, tf.variable(numbers));
     });
     this.byName = made;
-    this.wholeNames = [...made.keys()].map(wholeName);
-    this.tables = tables;
     for (const [name, variable] of made) owners.set(variable, { weights: this, name });
   }
 
   /** By their whole names; without what is stored in another form. */
   get variables(): readonly NamedVariable[] {
-    return [...this.byName].flatMap(([short, variable], n) =>
-      this.stored.has(short) ? [] : [{ name: this.wholeNames[n]!, variable }],
+    return this.names.flatMap((short, n) =>
+      this.stored.has(short) ? [] : [{ name: this.wholeNames[n]!, variable: this.byName.get(short)! }],
     );
   }
 
@@ -127,9 +159,7 @@ export class Weights {
 
   /** Whether a matrix that the layer multiplies with is a table, [out, in]; undefined: it is no such matrix. */
   liesAsTable(name: string): boolean | undefined {
-    if (this.get(name).rank !== 2) return undefined;
-    if (this.tables.includes(name)) return true;
-    return /(^|\/)kernel$/.test(name) ? false : undefined;
+    return this.lies(name, this.get(name).shape);
   }
 
   /** Of `storeMatrix`. */
@@ -205,8 +235,20 @@ export class Weights {
     return this.tables.includes(name) ? stored.toFloats() : tf.transpose(stored.toFloats());
   }
 
-  private get names(): readonly string[] {
-    return [...this.byName.keys()];
+  private lies(name: string, shape: readonly number[]): boolean | undefined {
+    if (shape.length !== 2) return undefined;
+    if (this.tables.includes(name)) return true;
+    return /(^|\/)kernel$/.test(name) ? false : undefined;
+  }
+
+  /** Takes a matrix of `withStoredMatrices`, if there is one. */
+  private takeStored(name: string, wholeName: string, shape: readonly number[]): boolean {
+    const { weights, isTable } = starting?.get(wholeName) ?? {};
+    const isOurs = weights !== undefined && isTable === this.lies(name, shape);
+    if (!isOurs || `${weights.shape}` !== `${isTable ? shape : [...shape].reverse()}`) return false;
+    starting!.delete(wholeName);
+    this.stored.set(name, weights);
+    return true;
   }
 }
 

@@ -34,13 +34,11 @@ export class QuantizedWeights implements StoredWeights {
     bytes: Uint8Array,
     scales?: tf.Tensor2D,
   ) {
-    const words = new Int32Array(Math.ceil(bytes.length / 4));
-    new Uint8Array(words.buffer).set(bytes);
     this.format = format;
     this.shape = shape;
     this.blocksPerScale = blocksPerScale;
     this.tensors = {
-      blocks: tf.keep(tf.tensor1d(words, 'int32')),
+      blocks: tf.keep(tf.tensor1d(wordsOf(bytes), 'int32')),
       ...(scales && { scales: tf.keep(scales) }),
     };
   }
@@ -136,6 +134,15 @@ export class QuantizedWeights implements StoredWeights {
   dispose(): void {
     for (const tensor of Object.values(this.tensors)) if (!tensor.isDisposed) tensor.dispose();
   }
+}
+
+/** The same bytes four by four: in a copy, unless tfjs makes one, and they lie so. */
+function wordsOf(bytes: Uint8Array): Int32Array {
+  if (hasWasmHeap() && bytes.length % 4 === 0 && bytes.byteOffset % 4 === 0)
+    return new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
+  const words = new Int32Array(Math.ceil(bytes.length / 4));
+  new Uint8Array(words.buffer).set(bytes);
+  return words;
 }
 
 /** Where its words lie, or a copy of them. */

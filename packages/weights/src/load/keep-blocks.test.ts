@@ -1,11 +1,14 @@
 // Matrices that stay as they lie in the file stand for exactly the numbers that loading as floats gives.
 import { expectSameMemory, memoryNow, numbersOf, seededRandom } from '@polyhead/conformance';
+import type { Initializer } from '@polyhead/core';
+import { withKind } from '@polyhead/core/layer';
 import { MultiHeadAttention } from '@polyhead/multi-head';
 import * as tf from '@tensorflow/tfjs-core';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openCheckpoint, type StoredTensor } from '../checkpoint';
 import { plainType } from '../files/number-types';
 import { Q4_0, Q4_1, Q8_0 } from '../gguf/small-blocks';
+import { loadModel, type ModelSource } from './load-model';
 import { loadWeights } from './load-weights';
 
 const E = 64;
@@ -81,5 +84,54 @@ it('leaves nothing behind', async () => {
   await loadWeights(layer, checkpointOf(), table, { keepBlocks: true });
   layer.dispose();
   layer.dispose();
+  expectSameMemory(before);
+});
+
+it('makes a model of blocks without floats in their place', async () => {
+  const before = memoryNow();
+  const asked: string[] = [];
+  const noting = withKind(
+    'noting',
+    [],
+    (): Initializer => (shape, _, name) => {
+      asked.push(name);
+      return tf.zeros([...shape]);
+    },
+  );
+  const config = {
+    kind: 'MultiHeadAttention',
+    config: { embedDim: E, numHeads: 2, useBias: false },
+    parts: { initializer: { kind: 'noting' } },
+  };
+  const kinds = [MultiHeadAttention, noting];
+  const load = (options?: { keepBlocks: boolean }) =>
+    loadModel<MultiHeadAttention>(checkpointOf(), { config, weights: table }, kinds, options);
+  const floats = await load();
+  expect(asked.splice(0)).toHaveLength(4);
+  const blocks = await load({ keepBlocks: true });
+  expect(asked).toEqual(['output/kernel']);
+  expect(blocks.variables.map(({ name }) => name)).toEqual(['output/kernel']);
+  const [one, other] = [floats.getWeights(), blocks.getWeights()];
+  expect(Object.keys(other)).toEqual(Object.keys(one));
+  for (const name of Object.keys(one)) expect(numbersOf(other[name]!)).toEqual(numbersOf(one[name]!));
+  tf.dispose([one, other]);
+  floats.dispose();
+  blocks.dispose();
+  expectSameMemory(before);
+});
+
+it('refuses blocks of another model, and leaves nothing', async () => {
+  const before = memoryNow();
+  const config = (embedDim: number) => ({
+    kind: 'MultiHeadAttention',
+    config: { embedDim, numHeads: 2, useBias: false },
+  });
+  const load = (source: ModelSource) =>
+    loadModel(checkpointOf(), source, [MultiHeadAttention], { keepBlocks: true });
+  await expect(load({ config: config(2 * E), weights: table })).rejects.toThrow(/must be one of this model/);
+  await expect(load({ config: config(E) })).rejects.toThrow(/must be one of this model/);
+  await expect(load({ config: config(3), weights: table })).rejects.toThrow(/embedDim/);
+  const variables = { ...table.variables, 'gate/kernel': table.variables['query/kernel']! };
+  await expect(load({ config: config(E), weights: { variables } })).rejects.toThrow(/gate\/kernel/);
   expectSameMemory(before);
 });

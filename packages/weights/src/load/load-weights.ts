@@ -1,10 +1,11 @@
 // Numbers of a checkpoint into the variables of a model: judged as a whole first, then one tensor at a time.
-import { ConfigError, QuantizedWeights, ShapeError } from '@polyhead/core';
+import { ConfigError, ShapeError } from '@polyhead/core';
 import { normalizeOptions, storeMatrix, type WeightStep, type WeightTable } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import type { Checkpoint } from '../checkpoint';
 import { FileError } from '../errors';
 import { restoreOptimizer } from '../save/optimizer-state';
+import { blockMatrix, transposesMatrix } from './blocks';
 import { type Match, type Matches, matchTensors, ownNames } from './match-tensors';
 import { checkVariables, type NamedVariables } from './named-variables';
 import { applySteps } from './weight-steps';
@@ -85,21 +86,15 @@ export async function loadWeights(
   return { ...report(matches, checkpoint), kept };
 }
 
-/** Whether a tensor stays as it lies: it is in blocks, one variable takes it, and is a matrix [in, out], or a table. */
+/** Whether a tensor stays as it lies: one variable takes it, with which a layer multiplies. */
 async function keepAsBlocks([match, ...others]: readonly Match[], checkpoint: Checkpoint): Promise<boolean> {
-  if (!match || others.length > 0) return false;
-  const { type, shape } = checkpoint.tensors.get(match.tensor)!;
-  const isMatrix = match.steps.length === 1 && transposesMatrix(match.steps[0]!);
-  const isTable = match.steps.length === 0;
-  const isInBlocks = type === 'Q8_0' || type === 'Q4_0' || type === 'Q4_1';
-  if (!isInBlocks || shape.length !== 2 || !(isMatrix || isTable)) return false;
-  const bytes = await checkpoint.readBytes(match.tensor);
-  return storeMatrix(match.variable as tf.Variable, { isTable }, () =>
-    QuantizedWeights.fromBlocks(type, shape as [number, number], bytes),
-  );
+  const matrix = others.length === 0 && blockMatrix(checkpoint, match!.tensor, match!.steps);
+  if (!matrix) return false;
+  const weights = await matrix.read();
+  const isKept = storeMatrix(match!.variable as tf.Variable, matrix, () => weights);
+  if (!isKept) weights.dispose();
+  return isKept;
 }
-
-const transposesMatrix = (step: WeightStep) => 'transpose' in step && `${step.transpose}` === '1,0';
 
 function set({ variable, steps }: Match, numbers: Float32Array, shape: readonly number[]): void {
   const own = applySteps(steps, numbers, shape);

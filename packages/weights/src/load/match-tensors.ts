@@ -32,7 +32,7 @@ export interface Matches {
 }
 
 /** The table of a checkpoint whose tensors are named as the variables of the model. */
-export function ownNames(variables: readonly NamedVariable[]): WeightTable {
+export function ownNames(variables: readonly Pick<NamedVariable, 'name'>[]): WeightTable {
   return { variables: Object.fromEntries(variables.map(({ name }) => [name, { tensor: name }])) };
 }
 
@@ -46,16 +46,17 @@ export function matchTensors(
   const { tensors } = checkpoint;
   const sourceOf = (name: string) =>
     Object.hasOwn(table.variables, name) ? table.variables[name] : undefined;
-  const tensorOf = (source: WeightSource | undefined) =>
-    namesOf(source).find((name) => tensors.has(prefix + name));
+  const has = (name: string) => tensors.has(prefix + name);
   const matched = variables.flatMap(({ name, variable }): Match[] => {
     const source = sourceOf(name);
-    const tensor = tensorOf(source);
+    const tensor = tensorOf(source, has);
     return tensor === undefined
       ? []
       : [{ name, variable, tensor: prefix + tensor, steps: source?.steps ?? [] }];
   });
-  const without = variables.map(({ name }) => name).filter((name) => tensorOf(sourceOf(name)) === undefined);
+  const without = variables
+    .map(({ name }) => name)
+    .filter((name) => tensorOf(sourceOf(name), has) === undefined);
   const tied = Object.entries(table.tied ?? {}).map(
     (pair) => pair.map((name) => prefix + name) as [string, string],
   );
@@ -78,9 +79,12 @@ export function matchTensors(
   };
 }
 
-function namesOf(source: WeightSource | undefined): readonly string[] {
-  if (!source) return [];
-  return typeof source.tensor === 'string' ? [source.tensor] : source.tensor;
+/** The first of the names of a source that there is. */
+export function tensorOf(
+  source: WeightSource | undefined,
+  has: (name: string) => boolean,
+): string | undefined {
+  return [source?.tensor ?? []].flat().find(has);
 }
 
 /** Whether a text is the pattern, in which `*` stands for any text. No regular expression: those can take for ever. */
