@@ -17,6 +17,7 @@ export { AttentionLayer, type VariantDescription } from './layer/attention-layer
 export { normalize } from './layer/normalize';
 export { outputRows } from './layer/output-rows';
 export { seedOf } from './layer/seed';
+export { removableOf } from './layer/shared-rows';
 export type { WeightSource, WeightStep, WeightTable } from './layer/weight-table';
 export {
   type StoredMatrix,

@@ -7,4 +7,5 @@ export { type CacheClass, predictCacheBytes } from './predict-cache-bytes';
 export { QuantizedCache, type QuantizedCacheOptions } from './quantized-cache';
 export { RingCache, type RingCacheOptions } from './ring-cache';
 export type { KeyFormat, NumberFormat } from './rows/quantized-rows';
+export { SharedCache } from './shared-cache';
 export { StaticCache, type StaticCacheOptions } from './static-cache';

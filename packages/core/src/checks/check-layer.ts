@@ -43,7 +43,7 @@ export function checkLayerInputs(
   checkFlag(where, 'inputs.cross', cross);
   checkWidth(where, 'query', known, ['[B, Sq, E]', widths.embedDim]);
   if (value && !key) throw new ShapeError(where, 'a value needs a key beside it', { query, value });
-  if (cache?.sealed && !key) return { query: query as tf.Tensor3D, cross: cross ?? true };
+  if (cache?.sealed && !key) return { query: query as tf.Tensor3D, cross: cross ?? !cache.source };
   if (cross && !key) throw new ConfigError(where, 'cross: true needs a key, or a sealed cache', { cross });
   const filled = { query, key: key ?? query, value: value ?? key ?? query };
   checkWidth(where, 'key', filled, ['[B, Skv, E of keys]', widths.keyEmbedDim]);

@@ -114,8 +114,15 @@ export interface KeyValueCache {
   readonly nextPosition: readonly number[];
   /** Bytes of all rows that it holds. */
   readonly byteSize: number;
-  /** Filled once: a cache for cross-attention, with which a layer needs no key. */
+  /** Filled once: a cache for cross-attention, with which a layer needs no key. Also a view, which no layer fills. */
   readonly sealed: boolean;
+  /**
+   * Of a view: the cache whose rows it shows, which another layer writes before, of the same tokens. A layer that is given a
+   * view needs no key, and that is no cross-attention. Who changes the source has changed the view.
+   */
+  readonly source?: KeyValueCache | undefined;
+  /** [B]: how many of the last tokens `crop` can take back. Default: all, until the first is forgotten; then none. */
+  readonly removable?: readonly number[] | undefined;
   /** No more rows from now on. */
   seal(): void;
   /**
@@ -141,8 +148,12 @@ export interface KeyValueCache {
   crop(lengths: readonly number[]): void;
   /** Each batch entry goes on with the tokens of another: entry b with those of `entries[b]`. Beam search needs it. */
   select?(entries: readonly number[]): void;
-  /** Another cache with the same tokens, which shares nothing that either writes. */
-  fork?(): KeyValueCache;
+  /**
+   * Another cache with the same tokens, which shares nothing that either writes.
+   *
+   * @param source of a view: the fork of its source, which the new one shows
+   */
+  fork?(source?: KeyValueCache): KeyValueCache;
   /** Forgets all tokens, and the layer that wrote them. */
   reset(): void;
   /** Gives its memory back; twice is once. */

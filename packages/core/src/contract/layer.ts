@@ -30,7 +30,7 @@ export interface LayerParts {
 export interface LayerInputs {
   /** [B, Sq, E] */
   readonly query: tf.Tensor;
-  /** [B, Skv, E of keys]. Default: the query, or the rows of a sealed cache. */
+  /** [B, Skv, E of keys]. Default: the query, or the rows of a sealed cache or of a view. */
   readonly key?: tf.Tensor | undefined;
   /** [B, Skv, E of values]. Default: the key. */
   readonly value?: tf.Tensor | undefined;
@@ -56,7 +56,7 @@ export interface LayerCall<Returns extends LayerReturn = LayerReturn> {
   readonly positions?: readonly TokenPositions[] | undefined;
   /** Token order of query row 0, for masks. Default: the last query stands at the last key, in each batch entry. */
   readonly queryStart?: number | readonly number[] | undefined;
-  /** [B]: new tokens that count in a right-padded chunk for a cache. Default: all. */
+  /** [B]: new tokens that count in a right-padded chunk for a cache, or of a view. Default: all. */
   readonly lengths?: readonly number[] | undefined;
   /** In place of the layer's own kernel. */
   readonly kernel?: AttentionKernel | undefined;

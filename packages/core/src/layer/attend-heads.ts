@@ -9,6 +9,7 @@ import type { LayerWeights, PositionMethod, Positions, TokenPositions } from '..
 import { attend } from '../kernel/attend';
 import { distancesBetween } from '../kernel/token-positions';
 import { writeReserved } from './reserved-rows';
+import { checkView, firstOfCall } from './shared-rows';
 
 /** Projected heads, and all that a call of a layer says. */
 export interface HeadsCall extends Omit<AttendOptions, 'relative' | 'positions'> {
@@ -55,7 +56,7 @@ export function attendHeads<Result extends tf.TensorContainer = AttendResult>(
     const options = optionsOf(call);
     options.relative = position?.tables?.(query, distancesOf(call, inputs, positions), layer);
     if (position) options.positions = positions;
-    if (inputs.stored && cache && !cross) options.queryStart ??= cache.nextOrder;
+    if (inputs.stored && cache && !cross) options.queryStart ??= firstOfCall(call, cache.nextOrder);
     if (staged?.state) options.returns = [...(call.returns ?? []), 'state'];
     const result = attend(kernel, inputs, options as AttendOptions) as AttendResult;
     const merged = merge(staged?.state ? withoutState(result) : result);
@@ -118,7 +119,7 @@ function distancesOf({ query, key, lengths }: HeadsCall, { stored }: AttentionIn
 
 /** Positions of the rows of this call, one for each section: given, or counted on from the cache, or from 0. */
 function positionsOfNewRows({ query, key, cross, cache, lengths, positions }: HeadsCall) {
-  const next = cache?.nextPosition ?? [0];
+  const next = cache ? firstOfCall({ query, cache, lengths }, cache.nextPosition) : [0];
   const ofKeys: readonly TokenPositions[] = [{ start: next }];
   if (!cross) return { query: positions ?? ofKeys, key: positions ?? ofKeys };
   // Other tokens: the last query stands at the last key, as token order has it, unless positions are given.
@@ -152,7 +153,8 @@ function checkGivenPositions({ query, positions, position, cache }: HeadsCall): 
   });
 }
 
-function checkCache({ key, cache, lengths }: HeadsCall): void {
+function checkCache(call: HeadsCall): void {
+  const { key, cache, lengths } = call;
   if (!cache) {
     if (!key) throw new ConfigError('attendHeads', 'without a key there must be a sealed cache to read');
     if (lengths)
@@ -161,7 +163,8 @@ function checkCache({ key, cache, lengths }: HeadsCall): void {
   }
   if (!key && !cache.sealed)
     throw new ConfigError('attendHeads', 'only a sealed cache serves a call without a key');
-  if (!key && lengths)
+  if (!key && cache.source) checkView(call, cache);
+  else if (!key && lengths)
     throw new ConfigError('attendHeads', 'lengths count new rows: without a key there are none');
   if (tf.engine().state.gradientDepth === 0) return;
   throw new UnsupportedError('attendHeads', 'a cache cannot stand in a gradient', [

@@ -1,5 +1,12 @@
 // What bytes of a cache say of it, and whether that fits: they may come from anywhere.
-import { type CacheShape, ConfigError, type KeyValuePart, ShapeError, type Span } from '@polyhead/core';
+import {
+  type CacheShape,
+  ConfigError,
+  type KeyValueCache,
+  type KeyValuePart,
+  ShapeError,
+  type Span,
+} from '@polyhead/core';
 import { isCount } from './check-rows';
 import { formatOfFloats } from './quantized-rows';
 import { RowCache } from './row-cache';
@@ -55,6 +62,8 @@ export function kindOf(cache: RowCache): string {
 }
 
 export function checkCache(where: string, cache: RowCache): void {
+  if ((cache as KeyValueCache)?.source)
+    throw new ConfigError(where, 'a view holds no rows: its source has them', { cache });
   if (!(cache instanceof RowCache))
     throw new ConfigError(where, 'cache must be a cache of rows, as of kv-cache', { cache });
 }
