@@ -11,6 +11,7 @@ export {
 export { configFromGguf, type GgufOptions } from './families/config-from-gguf';
 export { configFromHuggingFace } from './families/config-from-hugging-face';
 export type { ModelDescription } from './families/model-description';
+export { cachePlan, type LayerKinds, type LayerPlan } from './generation/cache-plan';
 export {
   type GeneratedStep,
   type GeneratedToken,

@@ -2,6 +2,7 @@
 import { type AttentionKernel, ConfigError, ShapeError, UnsupportedError } from '@polyhead/core';
 import { checkFlag, checkNumber, checkSizes, normalizeOptions } from '@polyhead/core/layer';
 import type { CausalModel, LayerCaches, SequenceToSequenceModel } from '../models/causal-model';
+import { withRows } from '../models/take-back';
 import type { GenerateOptions } from './generate';
 import { checkSampling, type Sampling, samplingOptions } from './next-token';
 
@@ -145,10 +146,10 @@ function checkCache(
       needed: `${layers} layers, ${batch} entries`,
     });
   const isFresh = [...cache.self, ...(cache.cross ?? [])].every(
-    (own) => !own.sealed && own.nextOrder.every((n) => n === 0),
+    (own) => (!own.sealed || own.source) && own.nextOrder.every((n) => n === 0),
   );
   if (isEncoding && !isFresh) throw new ConfigError(where, 'a source needs a cache that is empty: reset it');
-  if (beams > 1 && cache.self.some((own) => !own.select))
+  if (beams > 1 && withRows(cache.self).some((own) => !own.select))
     throw new UnsupportedError(where, 'beams need caches with `select`', ['a cache of the plan has none']);
 }
 

@@ -1,7 +1,7 @@
 // One object for the caches of all layers.
 import { expectSameMemory, memoryNow } from '@polyhead/conformance';
-import { type AttentionKernel, composed, isAttentionError } from '@polyhead/core';
-import { GrowingCache, RingCache, StaticCache } from '@polyhead/kv-cache';
+import { type AttentionKernel, type CacheShape, composed, isAttentionError } from '@polyhead/core';
+import { GrowingCache, RingCache, SharedCache, StaticCache } from '@polyhead/kv-cache';
 import { MultiHeadAttention } from '@polyhead/multi-head';
 import * as tf from '@tensorflow/tfjs-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -27,8 +27,8 @@ afterAll(() => {
   crossing.dispose();
 });
 
-const growing: CacheFactory = (shape) => new GrowingCache(shape);
-const fixed: CacheFactory = (shape) => new StaticCache(shape, { capacity: 7 });
+const growing = (shape: CacheShape) => new GrowingCache(shape);
+const fixed = (shape: CacheShape) => new StaticCache(shape, { capacity: 7 });
 const ids = (S: number) =>
   tf.tensor2d(
     new Int32Array(B * S).map((_, n) => (n * 5) % 9),
@@ -48,7 +48,7 @@ describe('ModelCache', () => {
       own,
       (shape, layer) => {
         layers.push(layer);
-        return fixed(shape, layer);
+        return fixed(shape);
       },
     ]);
     expect(layers).toEqual([2]);
@@ -151,7 +151,7 @@ describe('ModelCache', () => {
 
   it('takes back of a ring what it still holds, in a failed call too, and is empty in all layers where that is not enough', () => {
     const ring: CacheFactory = (shape, layer) =>
-      layer === 1 ? growing(shape, layer) : new RingCache(shape, { window: 3, sinks: 1, rollback: 2 });
+      layer === 1 ? growing(shape) : new RingCache(shape, { window: 3, sinks: 1, rollback: 2 });
     const [cache, other] = [0, 1].map(() => new ModelCache(model.cacheShapes(B), ring));
     const failsIn = (failing: number): AttentionKernel => {
       let calls = 0;
@@ -184,6 +184,11 @@ describe('ModelCache', () => {
         new ModelCache(shapes, [growing, growing, (shape) => new GrowingCache({ ...shape, batch: 1 })]),
       /self\[2\] must have the sizes of its layer\n.*batch 1.*\n.*batch 2/,
     ],
+    [
+      'a view of what is no earlier layer’s',
+      (shapes) => new ModelCache(shapes, [growing, (shape) => new SharedCache(growing(shape)), growing]),
+      /the view self\[1\] must show the cache of an earlier layer/,
+    ],
   ])('refuses %s, and leaves nothing', (_, create, message) => {
     const before = memoryNow();
     expect(() => create(model.cacheShapes(B))).toThrow(message);
@@ -193,7 +198,7 @@ describe('ModelCache', () => {
 
   it('says which caches cannot change the places of their entries, and changes nothing', () => {
     const plan: CacheFactory = (shape, layer) =>
-      Object.assign(growing(shape, layer), layer === 1 && { select: undefined });
+      Object.assign(growing(shape), layer === 1 && { select: undefined });
     const cache = new ModelCache(model.cacheShapes(B), plan);
     lastLogits(cache, ids(2));
     expect(() => cache.select([1, 0])).toThrow(/these have none: GrowingCache/);

@@ -6,11 +6,17 @@ import {
   ShapeError,
   UnsupportedError,
 } from '@polyhead/core';
+import { removableOf } from '@polyhead/core/layer';
 import type { LayerCacheShapes, LayerCaches } from '../models/causal-model';
-import { removableOf, takeBack } from '../models/take-back';
+import { takeBack, withRows } from '../models/take-back';
+import type { LayerPlan } from './cache-plan';
 
-/** Makes the cache of a layer. `layer` counts from 0. */
-export type CacheFactory = (shape: CacheShape, layer: number) => KeyValueCache;
+/** Makes the cache of a layer. `layer` counts from 0; `earlier` are the caches of those before it, of which it may be a view. */
+export type CacheFactory = (
+  shape: CacheShape,
+  layer: number,
+  earlier: readonly KeyValueCache[],
+) => KeyValueCache;
 
 /** What makes the caches of all layers: one factory, or for each layer a cache or a factory of its own. */
 export type CachePlan = CacheFactory | readonly (KeyValueCache | CacheFactory)[];
@@ -38,7 +44,8 @@ export class ModelCache implements LayerCaches {
 
   /**
    * @param shapes `model.cacheShapes(batch)`
-   * @throws ConfigError, ShapeError for plans of another number of layers, and for caches of other sizes
+   * @throws ConfigError, ShapeError for plans of another number of layers, for caches of other sizes, and for views of what
+   *   is no earlier layer's
    */
   constructor(shapes: LayerCacheShapes, plan: CachePlan | CachePlans) {
     const { self, cross = self } = isPlans(plan) ? plan : { self: plan };
@@ -54,15 +61,19 @@ export class ModelCache implements LayerCaches {
   /**
    * Bytes of all caches, before any is made.
    *
-   * @param bytesOf such as `(shape) => StaticCache.bytesFor(shape, { capacity: 512 })`
+   * @param bytesOf such as `(shape) => StaticCache.bytesFor(shape, { capacity: 512 })`, or what `cachePlan` makes of such
    */
   static bytesFor(
     { self, cross }: LayerCacheShapes,
-    bytesOf: (shape: CacheShape, layer: number, of: 'self' | 'cross') => number,
+    bytesOf: ((shape: CacheShape, layer: number, of: 'self' | 'cross') => number) | LayerPlan<number>,
   ): number {
+    const ofCall =
+      typeof bytesOf === 'function'
+        ? bytesOf
+        : (shape: CacheShape, layer: number, of: 'self' | 'cross') => bytesOf[of](shape, layer, []);
     const bytes = [
-      ...self.map((shape, n) => bytesOf(shape, n, 'self')),
-      ...cross.map((shape, n) => bytesOf(shape, n, 'cross')),
+      ...self.map((shape, n) => ofCall(shape, n, 'self')),
+      ...cross.map((shape, n) => ofCall(shape, n, 'cross')),
     ];
     return bytes.reduce((sum, n) => sum + n, 0);
   }
@@ -72,7 +83,7 @@ export class ModelCache implements LayerCaches {
     return this.self[0]!.nextOrder;
   }
 
-  /** Bytes held by all layers, as `tf.memory()` counts them. */
+  /** Bytes held by all layers, as `tf.memory()` counts them; what several layers share counts once. */
   get byteSize(): number {
     return this.all.reduce((sum, { byteSize }) => sum + byteSize, 0);
   }
@@ -84,8 +95,9 @@ export class ModelCache implements LayerCaches {
    * @throws UnsupportedError where a cache has forgotten tokens that what goes on would see; then nothing has changed
    */
   crop(lengths: readonly number[]): void {
+    const own = withRows(this.self);
     const least = this.lengths.map((length, b) =>
-      Math.max(...this.self.map((cache) => length - removableOf(cache)[b]!)),
+      Math.max(...own.map((cache) => length - removableOf(cache)[b]!)),
     );
     if (lengths?.length !== least.length)
       throw new ShapeError('ModelCache.crop', 'lengths must have one number for each batch entry', {
@@ -99,7 +111,7 @@ export class ModelCache implements LayerCaches {
         ['a cache of the plan forgets tokens as new ones come: take fewer back, or reset it and begin again'],
         { lengths, 'at least': least },
       );
-    for (const cache of this.self) takeBack(cache, lengths); // the first refuses what any would
+    for (const cache of own) takeBack(cache, lengths); // the first refuses what any would
   }
 
   /**
@@ -109,7 +121,7 @@ export class ModelCache implements LayerCaches {
    * @throws UnsupportedError where a layer's cache cannot; then nothing has changed
    */
   select(entries: readonly number[], { cross = true }: { readonly cross?: boolean } = {}): void {
-    const caches = cross ? this.all : this.self;
+    const caches = withRows(cross ? this.all : this.self);
     const without = caches.filter((cache) => !cache.select).map((cache) => cache.constructor.name);
     if (without.length > 0)
       throw new UnsupportedError('ModelCache.select', 'each cache must have `select`', [
@@ -130,23 +142,24 @@ export class ModelCache implements LayerCaches {
       throw new UnsupportedError('ModelCache.fork', 'each cache must have `fork`', [
         `these have none: ${[...new Set(without)].join(', ')}`,
       ]);
-    const made: KeyValueCache[] = [];
+    const made = new Map<KeyValueCache, KeyValueCache>();
     const forked = (cache: KeyValueCache) => {
-      made.push(cache.fork!());
-      return made.at(-1)!;
+      const fork = cache.fork!(cache.source && made.get(cache.source));
+      made.set(cache, fork);
+      return fork;
     };
     try {
       const own = { self: this.self.map(forked), ...(this.cross && { cross: this.cross.map(forked) }) };
       return Object.assign(Object.create(ModelCache.prototype) as ModelCache, own);
     } catch (error) {
-      for (const cache of made) cache.dispose();
+      for (const cache of made.values()) cache.dispose();
       throw error;
     }
   }
 
   /** All layers forget all tokens, and the encoder's output. */
   reset(): void {
-    for (const cache of this.all) cache.reset();
+    for (const cache of withRows(this.all)) cache.reset();
   }
 
   /** Gives the memory of all layers back; twice is once. */
@@ -180,14 +193,18 @@ function create(name: string, shapes: readonly CacheShape[], plan: CachePlan): r
       layers: shapes.length,
     });
   const made: KeyValueCache[] = [];
+  const all: KeyValueCache[] = [];
   try {
-    return shapes.map((shape, n) => {
+    for (const [n, shape] of shapes.entries()) {
       const entry = isList ? plan[n] : plan;
-      const cache: KeyValueCache = typeof entry === 'function' ? entry(shape, n) : entry;
+      const cache: KeyValueCache = typeof entry === 'function' ? entry(shape, n, all) : entry;
       if (typeof entry === 'function') made.push(cache);
       checkShape(`${name}[${n}]`, cache, shape);
-      return cache;
-    });
+      if (cache.source && !all.includes(cache.source))
+        throw new ConfigError('ModelCache', `the view ${name}[${n}] must show the cache of an earlier layer`);
+      all.push(cache);
+    }
+    return all;
   } catch (error) {
     for (const cache of made) cache?.dispose?.();
     throw error;

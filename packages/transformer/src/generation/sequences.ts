@@ -2,6 +2,7 @@
 import type { AttentionKernel } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import type { CausalModel, LayerCaches } from '../models/causal-model';
+import { withRows } from '../models/take-back';
 
 /** What the calls of the model take. */
 export interface SequenceOptions {
@@ -50,7 +51,7 @@ export class Sequences {
     if (entries.every((entry, b) => entry === b)) return;
     const { cache } = this.options;
     if (cache?.select) cache.select(entries, { cross: false });
-    else for (const layer of cache?.self ?? []) layer.select!(entries);
+    else for (const layer of withRows(cache?.self ?? [])) layer.select!(entries);
     const [tokens, read] = [entries.map((entry) => [...this.tokens[entry]!]), [...this.read]];
     for (const b of entries.keys()) this.tokens[b] = tokens[b]!;
     this.read = entries.map((entry) => read[entry]!);

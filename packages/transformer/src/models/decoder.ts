@@ -9,6 +9,7 @@ import {
   type Mask,
   ShapeError,
   slidingWindow,
+  UnsupportedError,
   validLengths,
 } from '@polyhead/core';
 import {
@@ -49,6 +50,11 @@ export interface DecoderConfig extends StackConfig {
    * all.
    */
   readonly windows?: number | readonly (number | null)[] | undefined;
+  /**
+   * For each block the earlier one, from 0, whose keys and values it attends with in place of its own, as the last blocks of
+   * Gemma 3n do; null: its own. Each call then needs a cache that hands them on: a view of that block's. Default: none.
+   */
+  readonly sharedKeyValues?: readonly (number | null)[] | undefined;
 }
 
 /** Objects that a decoder is made of. */
@@ -58,7 +64,7 @@ export interface DecoderParts extends StackParts {
 }
 
 const kind = 'Decoder';
-const ownOptions = ['head', 'headBias', 'logitScale', 'logitSoftcap', 'windows'] as const;
+const ownOptions = ['head', 'headBias', 'logitScale', 'logitSoftcap', 'windows', 'sharedKeyValues'] as const;
 const callOptions = [
   'cache',
   'leftPadding',
@@ -268,7 +274,12 @@ export class Decoder extends BlockStack<DecoderConfig> implements CausalModel {
   }
 
   private checkCaches(cache: LayerCaches | undefined): void {
-    if (!cache) return;
+    const { sharedKeyValues = [] } = this.config;
+    if (!cache) {
+      if (sharedKeyValues.every((source) => source === null)) return;
+      const reasons = ['a block attends with the keys and values of another: see `cachePlan`'];
+      throw new UnsupportedError(kind, 'a cache must hand keys and values on', reasons, { sharedKeyValues });
+    }
     const needed = { self: this.blocks, cross: this.blocks.filter((block) => block.crossAttention) };
     for (const name of ['self', 'cross'] as const) {
       const caches: readonly KeyValueCache[] = cache[name] ?? [];
@@ -277,6 +288,18 @@ export class Decoder extends BlockStack<DecoderConfig> implements CausalModel {
         [name]: caches.length,
         'blocks that need one': needed[name].length,
       });
+    }
+    for (const [index, { source }] of cache.self.entries()) {
+      const shared = sharedKeyValues[index] ?? undefined;
+      if (source === (shared === undefined ? undefined : cache.self[shared])) continue;
+      throw new ConfigError(
+        kind,
+        'a cache must be a view of another block’s where the block shares those keys',
+        {
+          block: index,
+          sharedKeyValues,
+        },
+      );
     }
   }
 }
@@ -295,6 +318,7 @@ function checkDecoder({
   logitScale = 1,
   logitSoftcap = 0,
   windows,
+  sharedKeyValues = [],
   numLayers,
 }: DecoderConfig): void {
   checkOneOf(kind, 'head', head, ['tied', 'own']);
@@ -303,9 +327,27 @@ function checkDecoder({
   checkNumber(kind, 'logitSoftcap', logitSoftcap, [(x) => x >= 0, 'above 0, or 0 to switch it off']);
   const list = Array.isArray(windows) ? windows : [windows ?? 0];
   const isWindow = (n: unknown) => n === null || (Number.isInteger(n) && (n as number) >= 0);
-  if (list.every(isWindow) && (!Array.isArray(windows) || list.length === numLayers)) return;
-  throw new ConfigError(kind, 'windows must be a whole number, or one for each block', {
-    windows,
-    numLayers,
-  });
+  if (!list.every(isWindow) || (Array.isArray(windows) && list.length !== numLayers))
+    throw new ConfigError(kind, 'windows must be a whole number, or one for each block', {
+      windows,
+      numLayers,
+    });
+  const isSource = (source: unknown, index: number) =>
+    source === null || (Number.isInteger(source) && (source as number) >= 0 && (source as number) < index);
+  const holdsRows = (source: number | null) => source === null || (sharedKeyValues[source] ?? null) === null;
+  const sizes = Array.isArray(sharedKeyValues) ? [0, numLayers] : [];
+  if (
+    sizes.includes(sharedKeyValues.length) &&
+    sharedKeyValues.every(isSource) &&
+    sharedKeyValues.every(holdsRows)
+  )
+    return;
+  throw new ConfigError(
+    kind,
+    'sharedKeyValues must name for each block an earlier one with keys of its own, or null',
+    {
+      sharedKeyValues,
+      numLayers,
+    },
+  );
 }

@@ -1,13 +1,10 @@
 // Caches of several layers are brought back to one place.
 import type { KeyValueCache } from '@polyhead/core';
+import { removableOf } from '@polyhead/core/layer';
 
-/** A cache that forgets may say how many of the last tokens it can take back, of each batch entry: [B]. */
-type Removable = KeyValueCache & { readonly removable?: readonly number[] };
-
-/** How many of the last tokens a cache can take back exactly, of each batch entry: [B]. */
-export function removableOf(cache: KeyValueCache): readonly number[] {
-  const { removable, lengths, nextOrder } = cache as Removable;
-  return removable ?? lengths.map((length, b) => (nextOrder[b] === length ? length : 0));
+/** The caches that hold rows: views change with their sources. */
+export function withRows(caches: readonly KeyValueCache[]): readonly KeyValueCache[] {
+  return caches.filter(({ source }) => !source);
 }
 
 /**
@@ -25,7 +22,8 @@ export function takeBack(cache: KeyValueCache, orders: readonly number[]): void 
  * are emptied: no layer may be ahead of another.
  */
 export function restorer(self: readonly KeyValueCache[], cross: readonly KeyValueCache[]): () => void {
-  const before = self.map((cache) => ({ cache, orders: [...cache.nextOrder] }));
+  const own = withRows(self);
+  const before = own.map((cache) => ({ cache, orders: [...cache.nextOrder] }));
   const open = cross.filter((cache) => !cache.sealed);
   return () => {
     const changed = before.filter(({ cache, orders }) => `${cache.nextOrder}` !== `${orders}`);
@@ -33,7 +31,7 @@ export function restorer(self: readonly KeyValueCache[], cross: readonly KeyValu
       removableOf(cache).every((count, b) => cache.nextOrder[b]! - orders[b]! <= count),
     );
     if (isBack) for (const { cache, orders } of changed) takeBack(cache, orders);
-    else for (const cache of self) cache.reset();
+    else for (const cache of own) cache.reset();
     for (const cache of open) if (cache.sealed || cache.lengths.some((length) => length > 0)) cache.reset();
   };
 }
