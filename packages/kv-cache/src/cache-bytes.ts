@@ -17,7 +17,7 @@ import {
 } from './rows/cache-description';
 import { packParts } from './rows/quantized-rows';
 import { allColumns } from './rows/row-columns';
-import { packedLayout, packRows, runsIn } from './rows/row-storage';
+import { inTidy, packedLayout, packRows, runsIn } from './rows/row-storage';
 
 /**
  * All that a cache holds: `cacheFromBytes` makes the same of an empty cache, where the numbers are to the bit those of this one.
@@ -32,7 +32,9 @@ export async function cacheToBytes(cache: RowCache): Promise<Uint8Array> {
   const { shape, sealed } = cache;
   cache.read(); // it must be alive
   const isQuantized = held.some(({ value }) => value.quantized);
-  const parts = isQuantized ? held.flatMap((part) => packParts(shape, [part])) : packRows(shape, held);
+  const parts = inTidy(() =>
+    isQuantized ? held.flatMap((part) => packParts(shape, [part])) : packRows(shape, held),
+  );
   try {
     const matrices = parts.map(({ key, value }) => (shape.valueSize > 0 ? [key, value] : [key]));
     const description: Description = {

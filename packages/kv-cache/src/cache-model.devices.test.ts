@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type Entries, expectEqual, expectStored, numbersOf, positionAt } from './fixtures/expect-stored';
 import { capacity, type Kind, kinds, nextOrderOf, type Token } from './fixtures/modelled-caches';
+import { cacheFromBytes, cacheToBytes, SharedCache } from './index';
 import type { RowCache } from './row-cache';
 
 const { POLYHEAD_BACKEND: backend = 'cpu', POLYHEAD_PAGE: page } = process.env;
@@ -13,7 +14,7 @@ const isDevice = backend.startsWith('web');
 const isSlow = backend === 'tensorflow' || page !== undefined; // for small operations, or runs in Node as well
 const onHost = isSlow ? 100 : 600;
 const often = isDevice ? 4 : onHost; // a device is waited for at each action
-const runs = process.env.POLYHEAD_LONG ? 50_000 : often;
+const runs = process.env.POLYHEAD_LONG ? 15_000 : often; // of about seven operations each
 
 /** One cache, and what it must hold. */
 interface Scene {
@@ -43,14 +44,16 @@ const faults = fc.record({
 const crops = fc.record({ action: fc.constant('crop' as const), lengths: countsOf(capacity) });
 const selections = fc.record({ action: fc.constant('select' as const), from: countsOf(2) });
 const others = fc.record({
-  action: fc.constantFrom('reset' as const, 'read' as const, 'fork' as const, 'go on as fork' as const),
+  action: fc.constantFrom(
+    ...(['reset', 'read', 'fork', 'go on as fork', 'seal a fork', 'dispose', 'write down'] as const),
+  ),
 });
 const actions = fc.oneof(
   { weight: 8, arbitrary: stages },
   { weight: 2, arbitrary: crops },
   { weight: 2, arbitrary: selections },
   { weight: 1, arbitrary: faults },
-  { weight: 2, arbitrary: others },
+  { weight: 3, arbitrary: others },
 );
 
 type Action = typeof actions extends fc.Arbitrary<infer T> ? T : never;
@@ -77,8 +80,18 @@ async function perform(scene: Scene, action: Action): Promise<void> {
     scene.others.push({ cache, entries });
     scene.cache = cache.fork();
     scene.stale = undefined;
+  } else if (action.action === 'seal a fork') sealFork(scene);
+  else if (action.action === 'dispose') dispose(scene);
+  else if (action.action === 'write down') {
+    scene.others.push({ cache, entries });
+    scene.cache = cacheFromBytes(await cacheToBytes(cache), scene.kind.create());
+    scene.stale = undefined;
   } else if (action.action === 'reset') change(scene, () => cache.reset(), [[], []]);
-  else await expectStored(cache.read(), entries, scene.kind);
+  else {
+    await expectStored(cache.read(), entries, scene.kind);
+    await expectStored(new SharedCache(cache).read(), entries, scene.kind);
+    expectView(scene);
+  }
   expectState(scene);
 }
 
@@ -118,6 +131,45 @@ async function stage(scene: Scene, { counts, padding, positions, first, end }: S
   if (end === 'commit twice') expectRefused(staged.commit);
 }
 
+/** A cache that takes no more. */
+function sealFork({ cache, entries }: Scene): void {
+  const fork = cache.fork();
+  if (entries.every((tokens) => tokens.length === 0)) expectRefused(() => fork.seal());
+  else {
+    fork.seal();
+    expectRefused(() => fork.stage(rowsOf([[], []], 1)));
+    expectRefused(() => fork.crop([0, 0]));
+    fork.select([1, 0]);
+    expectEqual('lengths', fork.lengths, [entries[1]!.length, entries[0]!.length]);
+  }
+  fork.dispose();
+}
+
+/** Another cache goes on, empty. */
+function dispose(scene: Scene): void {
+  const { cache } = scene;
+  for (let n = 0; n < 2; n++) cache.dispose();
+  for (const use of [() => cache.read(), () => cache.fork(), () => cache.crop([0, 0])]) expectRefused(use);
+  Object.assign(scene, { cache: scene.kind.create(), entries: [[], []], stale: undefined });
+}
+
+/** A view follows its source, holds nothing, and changes nothing. */
+function expectView({ cache, entries }: Scene): void {
+  const view = new SharedCache(cache);
+  const refused: (() => unknown)[] = [
+    () => view.stage(),
+    () => view.select([0, 1]),
+    () => view.fork(),
+    () => view.reset(),
+    () => view.crop(entries.map((tokens) => tokens.length + 1)),
+  ];
+  for (const use of refused) expectRefused(use);
+  view.crop(cache.lengths);
+  view.dispose();
+  expectEqual('nextOrder of a view', view.nextOrder, entries.map(nextOrderOf));
+  expectEqual('bytes of a view', [view.byteSize], [0]);
+}
+
 function explicitPositions(
   kind: Stage['positions'],
   first: readonly [number, number],
@@ -144,7 +196,7 @@ function misfit({ cache }: Scene, fault: string): void {
   const { key, value } = rowsOf([[], []], 2);
   const wrong: Record<string, Parameters<RowCache['stage']>[0]> = {
     batch: { key: tf.zeros([1, 2, 2, 3]), value },
-    size: { key, value: key },
+    size: { key, value: tf.zeros([2, 2, 2, 4]) },
     dtype: { key: tf.cast(key, 'int32'), value },
     lengths: { key, value, lengths: [3, 1] },
     'length of values': { key, value: tf.zeros([2, 2, 3, 2]) },

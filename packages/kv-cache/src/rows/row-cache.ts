@@ -17,6 +17,7 @@ import { CacheLife } from './cache-life';
 import { checkEntries, checkLengths, checkRows, checkShape } from './check-rows';
 import {
   copyParts,
+  inTidy,
   packRows,
   rowsOfHeads,
   selectTokens,
@@ -359,11 +360,6 @@ export abstract class RowCache implements KeyValueCache {
     this.tokens = isAll ? tokens : selectFrom(tokens, spans);
     this.life.change();
   }
-}
-
-/** Tensors made on the way are given back, and where memory ends all. */
-function inTidy(make: () => readonly KeyValuePart[]): readonly KeyValuePart[] {
-  return tf.tidy(make as unknown as () => tf.TensorContainer) as unknown as readonly KeyValuePart[];
 }
 
 /** Whether spans hold all of so many tokens. */

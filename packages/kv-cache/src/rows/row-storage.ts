@@ -239,6 +239,11 @@ export function tokensOf({ runs }: Pick<TokenRows, 'runs'>, b: number): number {
   return runs(b).reduce((total, number, n) => (n % 2 === 1 ? total + number : total), 0);
 }
 
+/** Tensors made on the way are given back, and where memory ends all. */
+export function inTidy(make: () => readonly KeyValuePart[]): readonly KeyValuePart[] {
+  return tf.tidy(make as unknown as () => tf.TensorContainer) as unknown as readonly KeyValuePart[];
+}
+
 /** Each tensor that parts lie in, once. */
 export function tensorsOf(parts: readonly KeyValuePart[]): Set<tf.Tensor> {
   const matrices = parts.flatMap(({ key, value }) => [key, value]);
