@@ -60,7 +60,8 @@ export type {
   LayerCaches,
   SequenceToSequenceModel,
 } from './models/causal-model';
-export { Decoder, type DecoderConfig, type DecoderParts } from './models/decoder';
+export { Decoder, type DecoderParts } from './models/decoder';
+export type { DecoderConfig } from './models/decoder-config';
 export { Encoder } from './models/encoder';
 export {
   EncoderDecoder,

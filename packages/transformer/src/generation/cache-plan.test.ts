@@ -12,7 +12,8 @@ import {
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
 import { type ExpectedDecoder, expectedOf, loadModel } from '../fixtures/hugging-face-models';
-import type { Decoder, DecoderConfig } from '../models/decoder';
+import type { Decoder } from '../models/decoder';
+import type { DecoderConfig } from '../models/decoder-config';
 import { cachePlan, type LayerKinds } from './cache-plan';
 import { generate } from './generate';
 import { ModelCache } from './model-cache';

@@ -1,6 +1,6 @@
 // What each layer of a model keeps, as its config says: all tokens, a window, or another layer's.
 import { type CacheShape, ConfigError, type KeyValueCache } from '@polyhead/core';
-import type { DecoderConfig } from '../models/decoder';
+import type { DecoderConfig } from '../models/decoder-config';
 
 /** For each layer what a cache is made of it, or how many bytes: `earlier` are those of the layers before. */
 export interface LayerPlan<T> {

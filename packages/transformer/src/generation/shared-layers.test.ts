@@ -15,7 +15,8 @@ import { GrowingCache, RingCache, SharedCache, StaticCache } from '@polyhead/kv-
 import { rotary } from '@polyhead/relative-position';
 import * as tf from '@tensorflow/tfjs-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Decoder, type DecoderConfig } from '../models/decoder';
+import { Decoder } from '../models/decoder';
+import type { DecoderConfig } from '../models/decoder-config';
 import { cachePlan, type LayerKinds } from './cache-plan';
 import { generate } from './generate';
 import { ModelCache } from './model-cache';
@@ -43,10 +44,13 @@ class Recomputing extends GroupedQueryAttention {
     super(heads, { ...parts, position });
   }
 
-  override apply<const Returns extends LayerReturn = never>(given: LayerInputs, call?: LayerCall<Returns>) {
+  override apply<const Returns extends LayerReturn = never>(
+    { query }: LayerInputs,
+    call?: LayerCall<Returns>,
+  ) {
     const source = sharedKeyValues[this.index] ?? this.index;
-    if (source === this.index) this.inputs.set(source, tf.keep(tf.clone(given.query)));
-    return super.apply({ query: given.query, key: this.inputs.get(source)!, cross: false }, call);
+    if (source === this.index) this.inputs.set(source, tf.keep(tf.clone(query)));
+    return super.apply({ query, key: this.inputs.get(source)!, cross: false }, call);
   }
 }
 

@@ -14,8 +14,6 @@ import {
 } from '@polyhead/core';
 import {
   addBroadcast,
-  checkFlag,
-  checkNumber,
   checkOneOf,
   checkTensor,
   cleanTidy,
@@ -24,38 +22,11 @@ import {
 } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { rowsOf } from '../layers/embedding';
-import {
-  BlockStack,
-  type StackAttention,
-  type StackConfig,
-  type StackParts,
-  stackOptions,
-} from './block-stack';
+import { BlockStack, type StackAttention, type StackParts, stackOptions } from './block-stack';
 import type { CausalCall, CausalModel, CausalResult, LayerCacheShapes, LayerCaches } from './causal-model';
+import { checkDecoder, type DecoderConfig, decoderOptions } from './decoder-config';
 import { checkSum, LastTokenParts, type LogitParts } from './logit-parts';
 import { restorer } from './take-back';
-
-/** Describes a `Decoder`. Plain JSON. */
-export interface DecoderConfig extends StackConfig {
-  /** What scores tokens: the table of embeddings itself (`tied`), or a matrix of its `own`. Default: `own`. */
-  readonly head?: 'tied' | 'own' | undefined;
-  /** A bias for each token's score. Default: false. */
-  readonly headBias?: boolean | undefined;
-  /** What scores are multiplied by, before their bias. Default: 1. */
-  readonly logitScale?: number | undefined;
-  /** Scores are capped at ±logitSoftcap by tanh. Default: 0, off. */
-  readonly logitSoftcap?: number | undefined;
-  /**
-   * How many tokens each block sees, itself included: one number for all blocks, or one for each; 0 or null is all. Default:
-   * all.
-   */
-  readonly windows?: number | readonly (number | null)[] | undefined;
-  /**
-   * For each block the earlier one, from 0, whose keys and values it attends with in place of its own, as the last blocks of
-   * Gemma 3n do; null: its own. Each call then needs a cache that hands them on: a view of that block's. Default: none.
-   */
-  readonly sharedKeyValues?: readonly (number | null)[] | undefined;
-}
 
 /** Objects that a decoder is made of. */
 export interface DecoderParts extends StackParts {
@@ -64,7 +35,6 @@ export interface DecoderParts extends StackParts {
 }
 
 const kind = 'Decoder';
-const ownOptions = ['head', 'headBias', 'logitScale', 'logitSoftcap', 'windows', 'sharedKeyValues'] as const;
 const callOptions = [
   'cache',
   'leftPadding',
@@ -94,7 +64,10 @@ export class Decoder extends BlockStack<DecoderConfig> implements CausalModel {
 
   /** @throws ConfigError for options that cannot be */
   constructor(config: DecoderConfig, parts: DecoderParts) {
-    const known = normalizeOptions(kind, 'config', config, [...stackOptions, ...ownOptions]) as DecoderConfig;
+    const known = normalizeOptions(kind, 'config', config, [
+      ...stackOptions,
+      ...decoderOptions,
+    ]) as DecoderConfig;
     checkDecoder(known);
     const { vocabularySize: V, embedDim: E, head = 'own', headBias } = known;
     super(kind, known, parts, {
@@ -310,44 +283,4 @@ function lastRows(hidden: tf.Tensor3D, { logits, lengths }: CausalCall): tf.Tens
   if (logits !== 'last' || S <= 1) return hidden;
   const rows = Int32Array.from({ length: B }, (_, b) => b * S + Math.max((lengths?.[b] ?? S) - 1, 0));
   return tf.reshape(rowsOf(tf.reshape(hidden, [B * S, E]), tf.tensor1d(rows, 'int32')), [B, 1, E]);
-}
-
-function checkDecoder({
-  head,
-  headBias,
-  logitScale = 1,
-  logitSoftcap = 0,
-  windows,
-  sharedKeyValues = [],
-  numLayers,
-}: DecoderConfig): void {
-  checkOneOf(kind, 'head', head, ['tied', 'own']);
-  checkFlag(kind, 'headBias', headBias);
-  checkNumber(kind, 'logitScale', logitScale, [(x) => x !== 0, 'a number other than 0']);
-  checkNumber(kind, 'logitSoftcap', logitSoftcap, [(x) => x >= 0, 'above 0, or 0 to switch it off']);
-  const list = Array.isArray(windows) ? windows : [windows ?? 0];
-  const isWindow = (n: unknown) => n === null || (Number.isInteger(n) && (n as number) >= 0);
-  if (!list.every(isWindow) || (Array.isArray(windows) && list.length !== numLayers))
-    throw new ConfigError(kind, 'windows must be a whole number, or one for each block', {
-      windows,
-      numLayers,
-    });
-  const isSource = (source: unknown, index: number) =>
-    source === null || (Number.isInteger(source) && (source as number) >= 0 && (source as number) < index);
-  const holdsRows = (source: number | null) => source === null || (sharedKeyValues[source] ?? null) === null;
-  const sizes = Array.isArray(sharedKeyValues) ? [0, numLayers] : [];
-  if (
-    sizes.includes(sharedKeyValues.length) &&
-    sharedKeyValues.every(isSource) &&
-    sharedKeyValues.every(holdsRows)
-  )
-    return;
-  throw new ConfigError(
-    kind,
-    'sharedKeyValues must name for each block an earlier one with keys of its own, or null',
-    {
-      sharedKeyValues,
-      numLayers,
-    },
-  );
 }
