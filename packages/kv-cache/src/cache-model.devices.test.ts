@@ -12,7 +12,7 @@ import type { RowCache } from './row-cache';
 const { POLYHEAD_BACKEND: backend = 'cpu', POLYHEAD_PAGE: page } = process.env;
 const isDevice = backend.startsWith('web');
 const isSlow = backend === 'tensorflow' || page !== undefined; // for small operations, or runs in Node as well
-const onHost = isSlow ? 100 : 600;
+const onHost = isSlow ? 100 : 300;
 const often = isDevice ? 4 : onHost; // a device is waited for at each action
 const runs = process.env.POLYHEAD_LONG ? 15_000 : often; // of about seven operations each
 

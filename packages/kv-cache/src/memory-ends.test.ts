@@ -72,7 +72,7 @@ const starts: Record<string, (cache: RowCache) => void> = {
 
 interface Allocator {
   name: 'write' | '_malloc';
-  of: Record<string, (...given: unknown[]) => unknown>;
+  of: Record<string, (...parameters: unknown[]) => unknown>;
 }
 
 /** Where the backend takes memory. */
@@ -90,9 +90,9 @@ async function withAllocations<T>(
   const allocate = of[name]!;
   const isOwn = Object.hasOwn(of, name);
   let left = count;
-  of[name] = (...given) => {
+  of[name] = (...parameters) => {
     if (left-- <= 0) throw new Error('memory ends here');
-    return allocate.apply(of, given);
+    return allocate.apply(of, parameters);
   };
   try {
     return { ended: false, value: await act() };
