@@ -96,7 +96,7 @@ describe('a token of a cached layer', () => {
 
   const steps = process.env.POLYHEAD_LONG ? 20_000 : 500;
 
-  it(`${steps} of them leave no tensor, no byte and no heap`, () => {
+  it(`${steps} of them leave no tensor, no byte and no heap`, { timeout: 600_000 }, () => {
     const layer = layerOf();
     const cache = new RingCache(layer.cacheShape(1), { window: 16 });
     const query = random([1, 1, E], 2);

@@ -3,12 +3,19 @@ import { describe, expect, it } from 'vitest';
 import { fromSequenceMajor, mergeHeads, splitHeads } from './heads';
 
 describe('heads', () => {
-  it('own contiguous channels: [B, S, H * D] is [B, H, S, D]', () => {
-    const embedding = tf.reshape(tf.range(0, 60), [2, 3, 10]) as tf.Tensor3D;
+  it.each([2, 40])('own contiguous channels: [B, S, H * D] is [B, H, S, D], D = %i', (D) => {
+    const embedding = tf.reshape(tf.range(0, 30 * D), [2, 3, 5 * D]) as tf.Tensor3D;
     const heads = splitHeads(embedding, 5);
-    expect(heads.shape).toEqual([2, 5, 3, 2]);
-    // Entry 1, head 4, token 2 holds channels 8 and 9 of that token.
-    expect([...tf.slice(heads, [1, 4, 2, 0], [1, 1, 1, 2]).dataSync()]).toEqual([58, 59]);
+    expect(heads.shape).toEqual([2, 5, 3, D]);
+    for (const [b, h, s] of [
+      [1, 4, 2],
+      [0, 3, 1],
+      [1, 0, 2],
+    ] as const) {
+      // Head h of a token holds its channels from h D on.
+      const channels = Array.from({ length: D }, (_, d) => (b * 3 + s) * 5 * D + h * D + d);
+      expect([...tf.slice(heads, [b, h, s, 0], [1, 1, 1, D]).dataSync()]).toEqual(channels);
+    }
     expect(mergeHeads(heads).dataSync()).toEqual(embedding.dataSync());
   });
 

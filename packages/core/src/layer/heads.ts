@@ -1,6 +1,6 @@
 // Splitting an embedding into heads and back.
 import * as tf from '@tensorflow/tfjs-core';
-import { reshaped } from '../backend/wasm-heap';
+import { addressOnHeap, emptyOnHeap, hasWasmHeap, heapMemory, reshaped, wordsOf } from '../backend/wasm-heap';
 import { checkSizes } from '../checks/check-config';
 import { checkTensor } from '../checks/check-tensor';
 import { ShapeError } from '../contract/errors';
@@ -59,5 +59,23 @@ type Shape4 = [number, number, number, number];
 function swapped(x: tf.Tensor4D): tf.Tensor4D {
   const [a, b, c, d] = x.shape;
   if (b === 1 || c === 1 || x.size === 0) return reshaped(x, [a, c, b, d]);
-  return tf.transpose(x, [0, 2, 1, 3]);
+  const isTaped = tf.engine().state.gradientDepth > 0;
+  const movesRows = !isTaped && d >= longRow && x.dtype === 'float32' && hasWasmHeap();
+  return movesRows ? rowsSwapped(x) : tf.transpose(x, [0, 2, 1, 3]);
+}
+
+// From here on a row is moved in less time than its numbers one by one, as the operation does it.
+const longRow = 32;
+
+function rowsSwapped(x: tf.Tensor4D): tf.Tensor4D {
+  const [a, b, c, d] = x.shape;
+  const result = emptyOnHeap<tf.Rank.R4>([a, c, b, d]);
+  const [from, to] = [addressOnHeap(x) / 4, addressOnHeap(result) / 4];
+  const { floats } = wordsOf(heapMemory()!);
+  for (let i = 0, row = from; i < a; i++) {
+    for (let j = 0; j < b; j++) {
+      for (let k = 0; k < c; k++, row += d) floats.copyWithin(to + ((i * c + k) * b + j) * d, row, row + d);
+    }
+  }
+  return result;
 }
