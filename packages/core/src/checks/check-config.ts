@@ -47,7 +47,7 @@ export function checkKnownOptions(
 }
 
 /** A loop, since a token's call asks. */
-export function areKnown(options: object, known: readonly string[]): boolean {
+function areKnown(options: object, known: readonly string[]): boolean {
   for (const option in options) if (!known.includes(option)) return false;
   return true;
 }
