@@ -45,5 +45,5 @@ export async function chooseModel(nameOrPath: string): Promise<LoadedModel> {
 async function published(name: ModelName, path: string): Promise<LoadedModel> {
   const { annalogGolden, smollmGolden } = await import('./golden');
   if (name === 'annalog') return (await import('./load-annalog')).loadAnnalog(path, annalogGolden());
-  return (await import('./load-gguf')).loadGguf(path, smollmGolden());
+  return (await import('./load-gguf')).loadGguf(path, { golden: smollmGolden() });
 }

@@ -6,13 +6,17 @@ import { loadModel, readGguf, tokenizerFromGguf } from '@polyhead/weights';
 import { kinds } from './kinds';
 import type { Golden, LoadedModel } from './loaded-model';
 
-/** @param golden of that very file */
-export async function loadGguf(path: string, golden?: Golden): Promise<LoadedModel> {
+/** @param options `golden` is of that very file; `keepBlocks` is that of `loadModel` */
+export async function loadGguf(
+  path: string,
+  { golden, keepBlocks = false }: { readonly golden?: Golden; readonly keepBlocks?: boolean } = {},
+): Promise<LoadedModel> {
   const file = await open(path);
   try {
     const checkpoint = await readGguf(file);
     const { metadata, tensors } = checkpoint;
-    const model = await loadModel<Decoder>(checkpoint, configFromGguf(metadata, tensors), kinds);
+    const source = configFromGguf(metadata, tensors);
+    const model = await loadModel<Decoder>(checkpoint, source, kinds, { keepBlocks });
     const end = metadata.get('tokenizer.ggml.eos_token_id');
     return {
       title: String(metadata.get('general.name') ?? metadata.get('general.architecture')),
@@ -20,6 +24,7 @@ export async function loadGguf(path: string, golden?: Golden): Promise<LoadedMod
       tokenizer: tokenizerFromGguf(metadata, Tokenizer),
       stopTokens: typeof end === 'number' ? [end] : [],
       fileBytes: (await file.stat()).size,
+      gguf: path,
       ...chat(String(metadata.get('tokenizer.chat_template') ?? '')),
       golden,
     };

@@ -15,6 +15,8 @@ export interface LoadedModel {
   readonly stopTokens: readonly number[];
   /** Of the file, or of all its shards. */
   readonly fileBytes: number;
+  /** The path of the file, where it is one of GGUF. */
+  readonly gguf?: string | undefined;
   /** A question as the model was trained to be asked. */
   prompt(text: string): string;
   /** How answers are drawn. Default: the likeliest tokens. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { byteLines, partLines, proofLines, speedLines } from './report';
+import { byteLines, formLines, partLines, proofLines, speedLines } from './report';
 
 const golden = { reference: 'a library', tolerance: 1e-3, leastMargin: 0.05, cases: [] };
 
@@ -39,4 +39,13 @@ it('shows speed and bytes', () => {
 it('shows the parts of a token with their shares', () => {
   const parts = { attention: 5, products: 1, 'feed-forward': 2, norms: 1, head: 0.5, 'the rest': 0.5 };
   expect(partLines([{ way: 'one', parts }])[2]).toMatch(/^one +5\.00 ms 50 % +1\.00 ms 10 %.* 10\.0 ms$/);
+});
+
+it('shows forms of weights beside the first', () => {
+  const lines = formLines([
+    { form: 'floats, tfjs', firstToken: 9000, generated: 10, memory: 10.6 },
+    { form: 'blocks as in the file, dense', firstToken: 2500, generated: 25, memory: 0.93 },
+  ]);
+  expect(lines[2]).toMatch(/^floats, tfjs +9,000 ms +10\.0 +1\.00 × +10\.6 ×$/);
+  expect(lines[3]).toMatch(/^blocks as in the file, dense +2,500 ms +25\.0 +2\.50 × +0\.93 ×$/);
 });

@@ -7,6 +7,7 @@ import type { Golden, LoadedModel } from './loaded-model';
 import type { ProofRow } from './proof';
 import type { SpeedRow } from './speed';
 import { partNames, type TokenParts } from './token-parts';
+import type { FormName, FormTimes } from './weight-forms';
 
 export function titleLines({ title, model }: LoadedModel): string[] {
   const parameters = model.variables.reduce((sum, { variable }) => sum + variable.size, 0);
@@ -101,6 +102,33 @@ export function partLines(rows: readonly { readonly way: string; readonly parts:
         ]),
       ],
       partNames.map((_, n) => n + 1).concat(partNames.length + 1),
+    ),
+  ];
+}
+
+export type FormRow = { readonly form: FormName } & FormTimes;
+
+export function formLines(rows: readonly FormRow[]): string[] {
+  return [
+    'Weights as floats and as blocks, each in a process of its own',
+    ...alignColumns(
+      [
+        [
+          '',
+          'from the closed file to the first token',
+          'new tokens/s',
+          'over the first',
+          'memory over the file',
+        ],
+        ...rows.map(({ form, firstToken, generated, memory }) => [
+          form,
+          `${threeDigits(firstToken)} ms`,
+          threeDigits(generated),
+          `${threeDigits(generated / rows[0]!.generated)} ×`,
+          `${threeDigits(memory)} ×`,
+        ]),
+      ],
+      [1, 2, 3, 4],
     ),
   ];
 }

@@ -13,10 +13,20 @@ import { type CacheQuality, studyCaches } from './cache-study';
 import { chooseModel } from './choose-model';
 import { decoderOf, type LoadedModel } from './loaded-model';
 import { idsOf, ownGolden, prove, wrongProof } from './proof';
-import { byteLines, cacheLines, partLines, proofLines, speedLines, titleLines } from './report';
+import {
+  byteLines,
+  cacheLines,
+  type FormRow,
+  formLines,
+  partLines,
+  proofLines,
+  speedLines,
+  titleLines,
+} from './report';
 import { coldFirstToken, promptOf, timeWays } from './speed';
 import { timeParts } from './token-parts';
 import { cacheOf, kernelsHere, type Way, wayName, waysOf } from './ways';
+import { type FormName, timeForm, weightForms } from './weight-forms';
 
 export interface ModelOptions {
   readonly model: string;
@@ -77,13 +87,39 @@ export async function runModel(options: ModelOptions, outlet: Outlet): Promise<v
   for (const way of cached)
     parts.push({ way: wayName(way), parts: await timeParts(loaded, way, { ids, tokens }) });
   outlet.print(['', ...partLines(parts), '', ...byteLines(bytes), '']);
+  const forms = await timeForms(loaded, { backend: backend.name, ids, tokens, outlet });
   const answer = await ask(loaded, options, { way: cached.at(-1)!, outlet });
   if (json)
     writeFileSync(
       json,
-      `${JSON.stringify({ backend, cold, bytes, proof, speed, parts, answer }, null, 2)}\n`,
+      `${JSON.stringify({ backend, cold, bytes, proof, speed, parts, forms, answer }, null, 2)}\n`,
     );
   loaded.model.dispose();
+}
+
+/** A GGUF file in each form of its weights; on wasm only, where blocks are multiplied as they lie. */
+async function timeForms(
+  { gguf: path }: LoadedModel,
+  {
+    backend,
+    ids,
+    tokens,
+    outlet,
+  }: {
+    readonly backend: BackendName;
+    readonly ids: readonly number[];
+    readonly tokens: number;
+    readonly outlet: Outlet;
+  },
+): Promise<readonly FormRow[]> {
+  if (path === undefined || backend !== 'wasm') return [];
+  const rows: FormRow[] = [];
+  for (const form of Object.keys(weightForms) as FormName[]) {
+    outlet.progress.stage(`timing ${form}`);
+    rows.push({ form, ...(await timeForm({ form, path, ids, tokens })) });
+  }
+  outlet.print([...formLines(rows), '']);
+  return rows;
 }
 
 /** Of Moby Dick from its first sentence on. @throws WrongResultError where a cache costs SmolLM2 twice what it did */
