@@ -17,6 +17,13 @@ function read(text: string) {
   return readJsonObject(path);
 }
 
+it('reads numbers as Python writes them, where JSON has none, and a mark of the byte order', () => {
+  expect(read('\ufeff{"limit": [0, Infinity, -Infinity, NaN], "text": "NaN, \\"Infinity\\""}')).toEqual({
+    limit: [0, Infinity, Infinity, Infinity], // no size is any of them
+    text: 'NaN, "Infinity"',
+  });
+});
+
 it.each([
   ['text', 'hello', 'is not JSON: Unexpected token'],
   ['nothing', '', 'is not JSON: Unexpected end'],

@@ -25,7 +25,7 @@ export function readJsonObject(path: string, kind: JsonKind = configJson): Json 
   const text = readSmallFile(path, kind);
   let json: unknown;
   try {
-    json = JSON.parse(text);
+    json = JSON.parse(withoutPythonNumbers(text));
   } catch (error) {
     throw new UsageError(`${path} is not JSON: ${printable((error as Error).message)}`);
   }
@@ -39,12 +39,18 @@ function readSmallFile(path: string, { most, usual, insteadOfFolder }: JsonKind)
     if (stats.isDirectory()) throw new UsageError(`${path} is a folder: give ${insteadOfFolder}`);
     if (!stats.isFile()) throw new UsageError(`${path} is no file`);
     if (stats.size > most) throw new UsageError(`${path} has ${formatBytes(stats.size)}: ${usual}`);
-    return readFileSync(path, 'utf8');
+    return readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
   } catch (error) {
     if (error instanceof UsageError) throw error;
     throw new UsageError(`${path} cannot be read: ${(error as Error).message}`);
   }
 }
+
+/** Python writes NaN and infinities as words, which JSON doesn't know: all become infinite, which nothing takes for a size. */
+const withoutPythonNumbers = (text: string) =>
+  text.replace(/"(?:[^"\\]|\\.)*"|-?\bInfinity\b|\bNaN\b/gs, (word) =>
+    word.startsWith('"') ? word : '1e999',
+  );
 
 /** True for a name of the object's own, whatever it is, that has a value. */
 export function has(json: Json, name: string): boolean {

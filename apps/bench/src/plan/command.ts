@@ -5,7 +5,7 @@ import { byteSize, wholeNumber } from '../command-line/option-values';
 import type { Outlet } from '../command-line/outlet';
 import { writablePath } from '../command-line/user-path';
 import type { ByteSize } from '../print/byte-size';
-import { mostSize, mostTokens } from './planned-model';
+import { mostLayers, mostSize, mostTokens } from './planned-model';
 
 interface PlanFlags {
   readonly embedDim?: number;
@@ -31,7 +31,7 @@ export function planCommand(outlet: Outlet): Command {
   size('--heads <n>', 'query heads');
   size('--kv-heads <n>', 'key/value heads, which must divide the query heads; default: as many');
   size('--head-dim <n>', 'size of a head; default: width / heads');
-  size('--layers <n>', 'attention layers; default: 1');
+  size('--layers <n>', 'attention layers; default: 1', mostLayers);
   size('--context <n>', `tokens of a sequence; default: the model's, or ${defaultContext}`, mostTokens);
   command.addOption(
     new Option('--batch <n>', 'sequences at once').argParser(wholeNumber(1, mostSize)).default(1),

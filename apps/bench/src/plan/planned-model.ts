@@ -7,8 +7,10 @@ export interface PlannedModel extends Omit<ModelPlan, 'attentionLayers' | 'param
 
 // Sizes beyond these are no plan for anything.
 
-/** Of a width, a number of heads, of layers or of sequences. */
+/** Of a width, a number of heads or of sequences. */
 export const mostSize = 2 ** 20;
+
+export const mostLayers = 2 ** 12;
 
 /** Of a context. */
 export const mostTokens = 2 ** 30;

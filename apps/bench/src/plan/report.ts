@@ -44,8 +44,8 @@ function describeLayer(layer: PlannedAttention): string {
 function parameterLine({ model, parameters }: Plan): string {
   const [first] = model.layers;
   const isUniform = model.layers.every((layer) => layer.parameters === first!.parameters);
-  if (!isUniform) return `parameters of attention: ${count(parameters.all)} in all`;
-  const { parameters: ofLayer, matrices } = first!;
+  if (!first || !isUniform) return `parameters of attention: ${count(parameters.all)} in all`;
+  const { parameters: ofLayer, matrices } = first;
   const without = ofLayer === matrices ? '' : ` (${count(matrices)} without biases)`;
   return `parameters of attention: ${count(ofLayer)} a layer${without}, ${count(parameters.all)} in all`;
 }

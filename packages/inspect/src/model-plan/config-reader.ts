@@ -7,6 +7,7 @@ export type Json = { readonly [name: string]: unknown };
 
 /** Sizes beyond these are no plan for anything. */
 const mostSize = 2 ** 20;
+const mostLayers = 2 ** 12;
 const mostTokens = 2 ** 30;
 
 /** Names that speak of attention. */
@@ -32,7 +33,7 @@ export class ConfigReader {
   /** The value of the first of these names that is there. */
   value(...names: readonly string[]): unknown {
     for (const name of names) this.read.add(name);
-    const present = names.find((name) => Object.hasOwn(this.json, name) && this.json[name] !== null);
+    const present = this.nameOf(names);
     return present === undefined ? undefined : this.json[present];
   }
 
@@ -44,6 +45,11 @@ export class ConfigReader {
   /** The same of what need not be there: 0 says that it is not. */
   sizeUnlessNone(...names: readonly string[]): number | undefined {
     return this.value(...names) === 0 ? undefined : this.size(...names);
+  }
+
+  /** A number of layers. */
+  layers(...names: readonly string[]): number | undefined {
+    return this.wholeNumber(names, mostLayers);
   }
 
   /** A number of tokens. */
@@ -68,9 +74,19 @@ export class ConfigReader {
     return typeof value === 'string' ? value : undefined;
   }
 
+  /** @throws ConfigError for what is there and no list */
   list(...names: readonly string[]): readonly unknown[] | undefined {
     const value = this.value(...names);
-    return Array.isArray(value) ? value : undefined;
+    if (value === undefined || Array.isArray(value)) return value;
+    throw this.wrong(names, 'must be a list');
+  }
+
+  /** A number of a layer, from 0. @throws ConfigError for another */
+  layerNumber(...names: readonly string[]): number | undefined {
+    const value = this.value(...names);
+    if (value === undefined || (Number.isInteger(value) && (value as number) >= 0))
+      return value as number | undefined;
+    throw this.wrong(names, 'must be a whole number from 0 on');
   }
 
   /** Whole numbers from 0 on: sizes, or numbers of layers. @throws ConfigError for a list of others */
@@ -79,15 +95,25 @@ export class ConfigReader {
     if (list === undefined) return undefined;
     const isNumber = (n: unknown) => Number.isInteger(n) && (n as number) >= 0 && (n as number) <= mostSize;
     if (list.every(isNumber)) return list as readonly number[];
-    throw new ConfigError('planModel', `${this.path}${names[0]} must be a list of whole numbers`, {
-      [names[0]!]: list,
-    });
+    throw this.wrong(names, 'must be a list of whole numbers');
   }
 
   /** An object within. */
   within(...names: readonly string[]): ConfigReader | undefined {
     const name = names.find((each) => isObject(this.value(each)));
     return name === undefined ? undefined : new ConfigReader(this.json[name] as Json, `${this.path}${name}.`);
+  }
+
+  /** What a config of blocks, one by one, says of the attention of each. @throws ConfigError where a block is none */
+  blockAttentions(): readonly ConfigReader[] | undefined {
+    return this.list('block_configs')?.map((block, n) => {
+      const attention = isObject(block) ? (block.attention ?? {}) : block;
+      if (isObject(attention))
+        return new ConfigReader(attention, `${this.path}block_configs.${n}.attention.`);
+      throw new ConfigError('planModel', 'block_configs must hold an object with attention for each block', {
+        [`block ${n}`]: block,
+      });
+    });
   }
 
   /** Names of objects within that say how wide something is: other parts of the model. */
@@ -112,10 +138,17 @@ export class ConfigReader {
     if (value === undefined || Array.isArray(value)) return undefined;
     if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most)
       return value as number;
-    const name = names.find((each) => Object.hasOwn(this.json, each) && this.json[each] !== null)!;
-    throw new ConfigError('planModel', `${this.path}${name} must be a whole number from 1 to ${most}`, {
-      [name]: value,
-    });
+    throw this.wrong(names, `must be a whole number from 1 to ${most}`);
+  }
+
+  /** The error for the first of these names that is there. */
+  private wrong(names: readonly string[], must: string): ConfigError {
+    const name = this.nameOf(names)!;
+    return new ConfigError('planModel', `${this.path}${name} ${must}`, { [name]: this.json[name] });
+  }
+
+  private nameOf(names: readonly string[]): string | undefined {
+    return names.find((name) => Object.hasOwn(this.json, name) && this.json[name] !== null);
   }
 }
 

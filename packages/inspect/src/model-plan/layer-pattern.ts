@@ -103,25 +103,27 @@ function kindsOf(config: ConfigReader, count: number): readonly string[] | undef
   if (numbered) return numbered.map((n) => (n === 0 ? 'linear' : 'attention'));
   const windows = config.numbers('hybrid_layer_pattern');
   if (windows) return windows.map((n) => (n === 0 ? 'full_attention' : 'sliding_attention'));
-  return gptNeoKinds(config) ?? blockKinds(config);
+  return gptNeoKinds(config, count) ?? blockKinds(config);
 }
 
 /** `[[["global", "local"], 12]]`: a pattern, and how often. */
-function gptNeoKinds(config: ConfigReader): readonly string[] | undefined {
+function gptNeoKinds(config: ConfigReader, count: number): readonly string[] | undefined {
   const list = config.list('attention_layers'); // the same, written out
   const kinds = config
     .list('attention_types')
     ?.filter((entry): entry is [unknown[], number] => Array.isArray(entry) && Array.isArray(entry[0]))
-    .flatMap(([pattern, times]) => Array.from({ length: times }, () => pattern.map(String)).flat());
+    .flatMap(([pattern, times]) => {
+      const length = Math.min(pattern.length * times, count + 1); // more layers than there are is wrong, however many
+      return Array.from({ length }, (_, n) => String(pattern[n % pattern.length]));
+    });
   return kinds ?? list?.map(String);
 }
 
 /** A search of architectures leaves some blocks without attention. */
 function blockKinds(config: ConfigReader): readonly string[] | undefined {
   return config
-    .list('block_configs')
-    ?.map((block) => (block as { attention?: { no_op?: unknown; replace_with_linear?: unknown } }).attention)
-    .map((attention) => (attention?.no_op || attention?.replace_with_linear ? 'no_op' : 'attention'));
+    .blockAttentions()
+    ?.map((block) => (block.value('no_op') || block.value('replace_with_linear') ? 'no_op' : 'attention'));
 }
 
 /** The numbers of the layers that attend, where not all do. */
@@ -137,7 +139,7 @@ function attendingLayers(config: ConfigReader, all: readonly number[]): readonly
   if (counted) return counted.map((n) => n - 1).filter((layer) => all.includes(layer));
   const period = config.sizeUnlessNone('attn_layer_period');
   if (period) {
-    const offset = config.value('attn_layer_offset') ?? 0;
+    const offset = config.layerNumber('attn_layer_offset') ?? 0;
     return all.filter((layer) => layer % period === offset);
   }
   const interval = config.sizeUnlessNone('full_attention_interval');
@@ -167,8 +169,8 @@ function windowRule(config: ConfigReader, family: Family | undefined): (layer: n
   if (period) return (layer) => (layer + 1) % period !== 0;
   const global = config.sizeUnlessNone('global_attn_every_n_layers');
   if (global) return (layer) => layer % global !== 0;
-  const first = config.value('max_window_layers');
-  if (config.flag('use_sliding_window') && typeof first === 'number') return (layer) => layer >= first;
+  const first = config.layerNumber('max_window_layers');
+  if (config.flag('use_sliding_window') && first !== undefined) return (layer) => layer >= first;
   const withoutRotary = config.numbers('no_rope_layers'); // 0: positions are left out, and all is seen
   if (withoutRotary?.length) return (layer) => withoutRotary[layer] !== 0;
   const interval = config.sizeUnlessNone('no_rope_layer_interval');

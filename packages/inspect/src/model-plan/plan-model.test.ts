@@ -170,6 +170,15 @@ describe('what is not understood is named, and the number it touches', () => {
     expect(plan.notes.join()).toContain('vision_config is another part');
   });
 
+  it('fewer kinds than layers, or more', () => {
+    const kinds = (times: number) =>
+      planModel({ ...llama, attention_types: [[['global', 'local'], times]] }).unsure.attentionLayers;
+    expect(kinds(2)).toEqual([]);
+    expect(kinds(1)).toEqual(['2 kinds for 4 layers']);
+    expect(kinds(1e12)).toEqual(['5 kinds for 4 layers']);
+    expect(kinds(-1)).toEqual(['0 kinds for 4 layers']);
+  });
+
   it('keys without a bearing on attention are passed over', () => {
     const others = { vocab_size: 9, rope_theta: 1e4, attention_dropout: 0.1, mlp_bias: true, num_experts: 8 };
     expect(planModel({ ...llama, ...others, sliding_window: null }).unsure).toEqual(certain);
@@ -177,6 +186,8 @@ describe('what is not understood is named, and the number it touches', () => {
 });
 
 describe('refuses', () => {
+  const small = { hidden_size: 64, num_hidden_layers: 2, num_attention_heads: 8 };
+
   it.each([
     [{}, /must have .*num_hidden_layers/],
     [{ hidden_size: 64, num_hidden_layers: 2 }, /must have .*num_attention_heads/],
@@ -184,6 +195,11 @@ describe('refuses', () => {
     [{ hidden_size: 64, num_hidden_layers: 2, num_attention_heads: 8, num_key_value_heads: 3 }, /divide/],
     [{ hidden_size: -1, num_hidden_layers: 2, num_attention_heads: 8 }, /hidden_size must be a whole number/],
     [{ hidden_size: 1e300, num_hidden_layers: 2, num_attention_heads: 8 }, /hidden_size must be a whole/],
+    [{ hidden_size: 64, num_hidden_layers: 2 ** 20, num_attention_heads: 8 }, /layers must be .* to 4096/],
+    [{ ...small, layer_types: 'full' }, /layer_types must be a list/],
+    [{ ...small, num_key_value_heads: [-1, 2] }, /num_key_value_heads must be a list of whole numbers/],
+    [{ ...small, attn_layer_period: 2, attn_layer_offset: 'x' }, /attn_layer_offset must be a whole number/],
+    [{ ...small, block_configs: [1] }, /block_configs must hold an object with attention for each block/],
     [null, /must be the object of a config.json/],
     [[1], /must be the object of a config.json/],
   ])('%o', (config, message) => {

@@ -79,7 +79,7 @@ function unsureOf(type: string | undefined, family: Family | undefined): Unsure 
 /** Models of text and something else keep the sizes of their text in an object of its own. */
 function textModel(whole: ConfigReader): { readonly reader: ConfigReader; readonly notes: string[] } {
   const path = ['text_config', 'llm_config', 'language_config', 'language_model', 'thinker_config'];
-  const own = whole.size(...names.layers) !== undefined && whole.value(...names.heads) !== undefined;
+  const own = whole.layers(...names.layers) !== undefined && whole.value(...names.heads) !== undefined;
   const inner = own ? undefined : whole.within(...path);
   const others = whole.parts().filter((name) => !inner?.path.startsWith(`${name}.`));
   const notes = others.map((name) => `its ${name} is another part of the model, and is not counted`);
@@ -133,7 +133,7 @@ function twoModels(
 
 function oneStack(part: Part, side: 'encoder' | 'decoder'): readonly PlannedAttention[] {
   const { reader, family, unsure } = part;
-  const count = required(part, namesOf(side).layers, (keys) => reader.size(...keys));
+  const count = required(part, namesOf(side).layers, (keys) => reader.layers(...keys));
   const pattern = layerPattern(reader, count, family);
   unsure.attentionLayers.push(...pattern.unsure);
   unsure.cache.push(...pattern.unsure);

@@ -85,9 +85,9 @@ export function stackSizes(part: Part, side: 'encoder' | 'decoder'): StackSizes 
 
 /** A search of architectures gives each block a number of query heads that share a key/value head. */
 function groupedBlocks(reader: ConfigReader, heads: ByLayer): readonly number[] | undefined {
-  return reader.list('block_configs')?.map((block, layer) => {
-    const { attention } = block as { attention?: { n_heads_in_group?: number | null } };
-    return at(heads, layer) / (attention?.n_heads_in_group ?? 1);
+  return reader.blockAttentions()?.map((attention, layer) => {
+    const size = attention.size('n_heads_in_group') ?? 1;
+    return (typeof heads === 'number' ? heads : (heads[layer] ?? 1)) / size;
   });
 }
 
