@@ -41,6 +41,11 @@ export const qualityChoices: readonly QualityChoice[] = [
     createCache: (shape) => new QuantizedCache(shape, { keys: 'int4', values: 'int4' }),
   },
   {
+    name: '4 bits, keys by channel',
+    kind: 'fewer bits',
+    createCache: (shape) => new QuantizedCache(shape, { keys: 'int4-channel', values: 'int4' }),
+  },
+  {
     name: `the last ${window} and 4 sinks`,
     kind: 'fewer tokens',
     tokensACall: 8,
