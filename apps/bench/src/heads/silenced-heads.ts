@@ -59,7 +59,10 @@ function aloneLines({ tokens, whole, heads }: Silencing, headsPerLayer: number):
   const better = rises.filter((rise) => rise <= -nothing).length;
   return [
     `Loss in nats a token, on ${tokens} tokens: ${nats(whole)} with all heads (silenced as Michel et al. 2019 do).`,
-    `Alone, ${idle} of ${heads.length} heads change it by less than ${nothing}: they mean nothing here. Without ${better} it is less.`,
+    idle > 0
+      ? `Alone, ${idle} of ${heads.length} heads change it by less than ${nothing}: they mean nothing here.`
+      : `Alone, each of ${heads.length} heads changes it by ${nothing} or more.`,
+    ...(better > 0 ? [`Without any one of ${better} heads it is less.`] : []),
     `Those that cost most: ${written(strongestHeads(rises, 5))}`,
   ];
 }

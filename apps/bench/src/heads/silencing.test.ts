@@ -8,7 +8,7 @@ import type { LoadedModel } from '../model/loaded-model';
 import { loadedOwnModel } from '../model/own/own-model';
 import { lossOf, type Rows } from '../train/byte-text';
 import { measureLogits } from './logit-shares';
-import { measureSilencing, retrain, rowsFor } from './silencing';
+import { measureSilencing, parametersOf, retrain, rowsFor } from './silencing';
 
 const kernel = composed();
 const rows: Rows = [[...Buffer.from('Call me Ishmael. ')]];
@@ -31,8 +31,6 @@ afterAll(() => {
 });
 
 const lossNow = () => tf.tidy(() => lossOf(tiny.model as Decoder, rows, kernel).dataSync()[0]!);
-const parametersOf = ({ model }: LoadedModel) =>
-  model.variables.reduce((sum, { variable }) => sum + variable.size, 0);
 
 describe('a decoder without heads', () => {
   it('is given rows of a whole text, or fewer where heads are many', () => {
@@ -66,7 +64,6 @@ describe('a decoder without heads', () => {
     expectSameMemory(before);
     expect(lossNow()).toBe(whole);
     expect(retrain(tiny, found, settings)).toEqual(first);
-    expect(retrain(tiny, found, { ...settings, seed: 4 })).not.toEqual(first);
     expect(first.map(({ silenced }) => silenced)).toEqual([0, 1, 2]);
     expect(first[0]!.before).toBe(whole);
     for (const { before: untrained, after } of first) expect(after).not.toBe(untrained);

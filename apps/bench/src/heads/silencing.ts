@@ -37,7 +37,7 @@ export interface Retrained {
   readonly after: number;
 }
 
-export interface RetrainSettings {
+interface RetrainSettings {
   /** What the losses are taken on. */
   readonly rows: Rows;
   readonly kernel: AttentionKernel;
@@ -51,6 +51,8 @@ export interface RetrainSettings {
 
 /** Of a pass for each head: about two minutes on two cores. */
 const mostProducts = 6e11;
+const opening =
+  'Call me Ishmael. Some years ago—never mind how long precisely—having little or no money in my purse, and nothing particular to interest me on shore, I thought I would sail about a little and see the watery part of the world. It is a way I have of driving off the spleen and regulating the circulation.';
 const window = { batch: 4, length: 96 };
 const fewHeads = 32;
 const smallModel = 5e6;
@@ -70,6 +72,8 @@ export function rowsFor(loaded: LoadedModel, heads: number): Rows {
   const most = Math.max(8, Math.floor(mostProducts / (heads * parametersOf(loaded))));
   const length = Math.min(window.length, most);
   const batch = Math.min(window.batch, Math.floor(most / length));
+  // So few tokens must begin where a text does: in its midst nobody could guess what follows.
+  if (length < window.length) return [idsOf(loaded, opening).slice(0, length + 1)];
   return randomWindows(texts(loaded).heldOut(), { batch, length }, 7)();
 }
 
