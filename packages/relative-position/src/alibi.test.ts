@@ -122,6 +122,7 @@ describe('alibi', () => {
     [{ numHeads: 2, slopes: [1, Number.NaN] }, /slopes must have a number for each head/],
     [{ numHeads: 1, slopes: 'a' }, /slopes must have a number for each head/],
     [{ numHeads: 2, symmetric: 'yes' }, /symmetric must be true or false/],
+    [{ numHeads: 2 ** 26 }, /numHeads must be at most 1048576/],
     [{ numHeads: 2, slope: 1 }, /unknown +\[slope\]/],
   ])('refuses %j', (config, message) => {
     expect(() => alibi(config as AlibiConfig)).toThrow(message);

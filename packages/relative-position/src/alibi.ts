@@ -1,8 +1,8 @@
 // Attention with linear biases (Press et al. 2021, 2108.12409): head h adds -m_h |j - i| to the score of query i and key j.
 import { ConfigError, type VariableShapes } from '@polyhead/core';
-import { checkSizes, normalizeOptions, withKind } from '@polyhead/core/layer';
+import { normalizeOptions, withKind } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
-import { checkFlags } from './check-options';
+import { checkCounts, checkFlags } from './check-options';
 import { type PositionParts, type TrainedPosition, trainedPosition } from './position-method';
 
 /** What a distance costs in each head. */
@@ -27,7 +27,7 @@ const where = 'alibi';
  * twice as many.
  */
 export function alibiSlopes(numHeads: number): number[] {
-  checkSizes('alibiSlopes', { numHeads });
+  checkCounts('alibiSlopes', { numHeads });
   const n = 2 ** Math.floor(Math.log2(numHeads));
   const first = Array.from({ length: n }, (_, h) => 2 ** ((-8 * (h + 1)) / n));
   const others = Array.from({ length: numHeads - n }, (_, h) => 2 ** ((-4 * (2 * h + 1)) / n));
@@ -65,7 +65,7 @@ function checkAlibi(options: AlibiConfig): AlibiConfig {
   const known = ['numHeads', 'slopes', 'symmetric', 'trainable'] as const;
   const config = normalizeOptions(where, 'config', options, known) as AlibiConfig;
   const { numHeads, slopes, symmetric, trainable } = config;
-  checkSizes(where, { numHeads });
+  checkCounts(where, { numHeads });
   checkFlags(where, { symmetric, trainable });
   const forEachHead = Array.isArray(slopes) && slopes.length === numHeads && slopes.every(Number.isFinite);
   if (slopes === undefined || forEachHead) return config;

@@ -12,9 +12,12 @@ export function checkSeed(where: string, seed: number | undefined): void {
   if (seed !== undefined) checkNumber(where, 'seed', seed, [Number.isInteger, 'a whole number']);
 }
 
-/** @throws ConfigError where a list with an entry for each distance would grow too long */
-export function checkMaxDistance(where: string, maxDistance: number): void {
-  checkNumber(where, 'maxDistance', maxDistance, [(n) => n <= 2 ** 20, `at most ${2 ** 20}`]);
+/** @throws ConfigError unless each is a whole number above 0, of which a list with so many entries can be made */
+export function checkCounts(where: string, counts: Readonly<Record<string, number>>): void {
+  checkSizes(where, counts);
+  for (const [name, count] of Object.entries(counts)) {
+    checkNumber(where, name, count, [(n) => n <= 2 ** 20, `at most ${2 ** 20}`]);
+  }
 }
 
 /** @throws ConfigError unless it is a height and a width, both whole numbers above 0 */

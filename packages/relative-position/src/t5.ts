@@ -4,7 +4,7 @@
 import { ConfigError } from '@polyhead/core';
 import { checkSizes, normalizeOptions, withKind } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
-import { checkFlags, checkMaxDistance, checkSeed } from './check-options';
+import { checkCounts, checkFlags, checkSeed } from './check-options';
 import { type PositionParts, type TrainedPosition, trainedPosition } from './position-method';
 
 /** A learned bias for each bucket of distances. */
@@ -88,8 +88,8 @@ export const t5 = /* @__PURE__ */ withKind(
 function checkT5(options: T5Config): T5Config {
   const config = normalizeOptions(where, 'config', options, optionNames) as T5Config;
   const { numHeads, numBuckets = 32, maxDistance = 128, bidirectional = true, crossAttention, seed } = config;
-  checkSizes(where, { numHeads, numBuckets, maxDistance });
-  checkMaxDistance(where, maxDistance);
+  checkSizes(where, { numHeads, numBuckets });
+  checkCounts(where, { maxDistance });
   checkFlags(where, { bidirectional, crossAttention });
   checkSeed(where, seed);
   const exact = Math.floor(numBuckets / (bidirectional ? 4 : 2));

@@ -53,6 +53,11 @@ describe('masks refuse', () => {
     ['a window given by one number', () => slidingWindow(3 as never), /sides must be an object/],
     ['a window of unknown sides', () => slidingWindow({ width: 3 } as never), /unknown +\[width\]/],
     ['a predicate that is no function', () => predicate(3 as never), /rule must be a function/],
+    [
+      'a predicate that gives a Promise',
+      () => compileMask(predicate((async () => false) as never), geometry),
+      /rule must give true or false/,
+    ],
     ['segments that are no lists', () => segments(3 as never), /ids must be a list of segments/],
     ['a tensor among masks', () => allOf(causal(), tf.ones([4, 5], 'bool') as never), /give dense\(mask\)/],
     ['a function among masks', () => anyOf(causal as never), /must be a Mask, such as causal\(\)/],

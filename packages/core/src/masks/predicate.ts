@@ -14,7 +14,8 @@ export type PairPredicate = (b: number, h: number, query: number, key: number) =
  * @param rule true = may attend
  * @param options.perBatch whether the rule reads `b`. Default: true
  * @param options.perHead whether the rule reads `h`. Default: true
- * @throws ConfigError for what is no function, and for unknown options; where it is written as JSON
+ * @throws ConfigError for what is no function, and for unknown options; where the rule gives neither true nor false; where
+ *   it is written as JSON
  */
 export const predicate = /* @__PURE__ */ withKind('predicate', ['rule', 'options'], predicateMask);
 
@@ -42,13 +43,18 @@ function predicateMask(
 
 /** For each row the maximal runs of columns in [0, end) that the rule shows. */
 function runsOf(rule: PairPredicate) {
+  const shows: PairPredicate = (b, h, query, key) => {
+    const answer: unknown = rule(b, h, query, key); // a Promise of false would show the pair
+    if (typeof answer === 'boolean') return answer;
+    throw new ConfigError('predicate', 'rule must give true or false', { b, h, query, key, answer });
+  };
   const latest: Span[] = []; // from each column: rows are much alike, and may have thousands of runs
   return ({ b, h, query, end }: MaskRow): Span[] => {
     const runs: Span[] = [];
     for (let from = 0; from < end; from++) {
-      if (!rule(b, h, query, from)) continue;
+      if (!shows(b, h, query, from)) continue;
       let to = from + 1;
-      while (to < end && rule(b, h, query, to)) to++;
+      while (to < end && shows(b, h, query, to)) to++;
       let run = latest[from];
       if (run?.[1] !== to) latest[from] = run = [from, to];
       runs.push(run);

@@ -1,7 +1,7 @@
 // What describes DeBERTa's positions.
 import { ConfigError } from '@polyhead/core';
 import { checkNumber, checkOneOf, checkSizes, normalizeOptions } from '@polyhead/core/layer';
-import { checkFlags, checkMaxDistance, checkSeed } from '../check-options';
+import { checkCounts, checkFlags, checkSeed } from '../check-options';
 
 /** A product of content with positions: q · position, or position · k. */
 export type DebertaTerm = 'contentToPosition' | 'positionToContent';
@@ -87,8 +87,8 @@ export function checkDeberta(where: string, options: DebertaConfig): DebertaConf
 
 function checkDistances(where: string, config: Omit<DebertaEmbeddingsConfig, 'normEpsilon'>): void {
   const { embedDim, maxDistance = 512, buckets, seed } = config;
-  checkSizes(where, { embedDim, maxDistance, ...(buckets !== undefined && { buckets }) });
-  checkMaxDistance(where, maxDistance);
+  checkSizes(where, { embedDim, ...(buckets !== undefined && { buckets }) });
+  checkCounts(where, { maxDistance });
   checkSeed(where, seed);
   if (buckets === undefined || (buckets >= 2 && Math.floor(buckets / 2) < maxDistance - 1)) return;
   throw new ConfigError(where, 'buckets must be at least 2, and half of them less than maxDistance - 1', {

@@ -59,6 +59,7 @@ describe('axialRotary', () => {
     expect(() => method.rotate!(random([1, 1, 4, 4]), 'query', [{ start: [0] }])).toThrow(
       /a token must have a position for each section\n +positions +1\n +sections +2/,
     );
+    expect(() => axialRotary({ headDim: 2 ** 26 })).toThrow(/headDim must be at most 1048576/);
     expect(() => axialRotary({ headDim: 6 })).toThrow(/headDim must be a multiple of 4/);
     expect(() => axialRotary({ headDim: 4, base: 0 })).toThrow(/base must be a number above 1/);
     expect(() => axialRotary({ headDim: 4, width: 3 } as AxialRotaryConfig)).toThrow(/unknown +\[width\]/);

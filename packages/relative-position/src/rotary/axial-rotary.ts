@@ -1,8 +1,8 @@
 // Rotary positions of image patches (as in the vision tower of Qwen2-VL, Wang et al. 2024, 2409.12191): the first half of
 // the pairs is turned by y, the second by x, each half at the frequencies of rotary positions of half the size.
 import { ConfigError, type PositionMethod, type TokenPositions } from '@polyhead/core';
-import { checkNumber, checkSizes, normalizeOptions, withKind } from '@polyhead/core/layer';
-import { checkFlags, checkHeightWidth } from '../check-options';
+import { checkNumber, normalizeOptions, withKind } from '@polyhead/core/layer';
+import { checkCounts, checkFlags, checkHeightWidth } from '../check-options';
 import { rotaryFrequencies } from './frequencies';
 import { rotating } from './rotary';
 
@@ -43,7 +43,7 @@ export const axialRotary = /* @__PURE__ */ withKind(
       'interleaved',
     ]) as AxialRotaryConfig;
     const { headDim, base = 10_000, interleaved = false } = config;
-    checkSizes(where, { headDim });
+    checkCounts(where, { headDim });
     checkNumber(where, 'base', base, [(x) => x > 1, 'a number above 1']);
     checkFlags(where, { interleaved });
     if (headDim % 4 !== 0) throw new ConfigError(where, 'headDim must be a multiple of 4', { headDim });

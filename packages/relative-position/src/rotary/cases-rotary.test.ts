@@ -72,6 +72,7 @@ describe('rotary', () => {
       );
     }
     expect(() => rotary({ headDim: 5 })).toThrow(/rotaryDim must be even/);
+    expect(() => rotary({ headDim: 2 ** 26 })).toThrow(/headDim must be at most 1048576/);
   });
 
   it.each([

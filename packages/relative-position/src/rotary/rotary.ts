@@ -4,7 +4,7 @@
 //   θ_i = base^(-2i / rotaryDim),   (x, y) -> (x cos pθ_i - y sin pθ_i, y cos pθ_i + x sin pθ_i)
 import { ConfigError, type PositionMethod } from '@polyhead/core';
 import { checkNumber, checkSizes, normalizeOptions, withKind } from '@polyhead/core/layer';
-import { checkFlags } from '../check-options';
+import { checkCounts, checkFlags } from '../check-options';
 import { positionMethod } from '../position-method';
 import { positionsOfSections, type Rotation, rememberedAngles } from './angles';
 import { dependsOnLength, scaledFrequencies } from './frequencies';
@@ -81,7 +81,7 @@ function checkRotary(options: RotaryConfig): RotaryConfig {
   const known = ['headDim', 'rotaryDim', 'base', 'interleaved', 'scaling', 'sections'] as const;
   const config = normalizeOptions(where, 'config', options, known) as RotaryConfig;
   const { headDim, rotaryDim = headDim, base = 10_000, interleaved, scaling, sections } = config;
-  checkSizes(where, { headDim, rotaryDim });
+  checkCounts(where, { headDim, rotaryDim });
   if (rotaryDim % 2 !== 0 || rotaryDim > headDim) {
     throw new ConfigError(where, 'rotaryDim must be even, and at most headDim', { rotaryDim, headDim });
   }
