@@ -48,7 +48,7 @@ function rename(path: string, name: string): string {
   const text = readFileSync(path, 'utf8')
     .replaceAll(/Variant(?=Attention|Config)/g, pascalCase(name))
     .replaceAll('variant-attention', `${name}-attention`)
-    .replaceAll('Variant attention', `${capitalise(name)} attention`)
+    .replaceAll('Variant attention', `${capitalize(name)} attention`)
     .replaceAll('@polyhead/variant', `@polyhead/${name}`)
     .replaceAll('templates/variant', `packages/${name}`);
   writeFileSync(path, text);
@@ -65,10 +65,10 @@ function publish(path: string, root: string): void {
 }
 
 function pascalCase(name: string): string {
-  return name.split('-').map(capitalise).join('');
+  return name.split('-').map(capitalize).join('');
 }
 
-function capitalise(word: string): string {
+function capitalize(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1);
 }
 

@@ -56,17 +56,17 @@ function statisticsOf(rows: readonly QueryRow[], keys: number): HeadStatistics {
     distance: meanOver(rows, ({ position, shares }) =>
       shares.reduce((sum, share, j) => sum + share * Math.abs(j - position), 0),
     ),
-    diagonal: neighbour(rows, 0),
+    diagonal: neighbor(rows, 0),
     first: meanOver(rows, ({ shares }) => shares[0]!),
-    previous: neighbour(rows, -1),
-    next: neighbour(rows, 1),
+    previous: neighbor(rows, -1),
+    next: neighbor(rows, 1),
     strongestColumn: strongestColumn(rows, keys),
     pattern: headPattern(rows, keys),
   };
 }
 
 /** Share of the key this far from the query, over the rows that have one. */
-function neighbour(rows: readonly QueryRow[], distance: number): number {
+function neighbor(rows: readonly QueryRow[], distance: number): number {
   const having = rows.filter(({ position, shares }) => shares[position + distance] !== undefined);
   return meanOver(having, ({ position, shares }) => shares[position + distance]!);
 }

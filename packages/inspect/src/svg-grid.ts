@@ -25,8 +25,8 @@ export function grid({ rows, largest, nameOf }: Grid, cell: number): string {
         const hint = `${nameOf(i, j)}: ${value.toFixed(decimalsOf(largest))}`;
         return element('rect', square, element('title', {}, escapeXml(hint)));
       }
-      const centre = { x: (j + 0.5) * cell, y: (i + 0.5) * cell, fill: text };
-      return element('rect', square) + label(value.toFixed(2), centre);
+      const center = { x: (j + 0.5) * cell, y: (i + 0.5) * cell, fill: text };
+      return element('rect', square) + label(value.toFixed(2), center);
     }),
   );
   const size = { width: rows[0]!.length * cell, height: rows.length * cell };

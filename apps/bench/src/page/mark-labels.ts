@@ -7,7 +7,7 @@ interface Box {
   readonly bottom: number;
 }
 
-export interface Labelled {
+export interface Mark {
   /** Of the mark. */
   readonly x: number;
   readonly y: number;
@@ -25,7 +25,7 @@ export interface LabelPlace {
 const [reach, height, dot] = [9, 14, 6];
 
 /** The first of right, left, above and below that is free and within the bounds; below where none is. */
-export function placeLabels(marks: readonly Labelled[], bounds: Box): LabelPlace[] {
+export function placeLabels(marks: readonly Mark[], bounds: Box): LabelPlace[] {
   const taken: Box[] = marks.map(({ x, y }) => ({
     left: x - dot,
     right: x + dot,
@@ -48,7 +48,7 @@ interface Candidate {
   readonly box: Box;
 }
 
-function candidates({ x, y, width }: Labelled): Candidate[] {
+function candidates({ x, y, width }: Mark): Candidate[] {
   const around = (place: LabelPlace, left: number): Candidate => ({
     place,
     box: { left, right: left + width, top: place.y - height / 2, bottom: place.y + height / 2 },
