@@ -56,23 +56,22 @@ export class Panel {
   keyTableTo: i32;
 }
 
+// One flat class, ordered by who reads: a group of its own would be a pointer more to load wherever its numbers are read.
 @unmanaged
 export class Workspace {
+  // The tile's queries: query-tile.ts writes them, nearly all read them.
   rows: usize; // Row
   panels: usize; // Panel
   rowCount: i32;
   fewRows: i32; // 0: queries lie number by number, [panels, D, LANES]; 1 or 4: so many rows, [fewRows, D]
   panelCount: i32;
+  b: i32;
+  head: i32;
   queries: usize;
-  scores: usize; // [panels, keysPerTile, LANES], then weights
-  outputs: usize; // [panels, LANES, columns]
   columns: i32; // Dv, up to the next multiple of 8
   keyColumns: i32; // of keys of a tile: D; in the backward pass up to the next multiple of 8
-  rowMax: usize; // [panels, LANES]
-  rowSum: usize;
-  draws: usize; // [panels, LANES], what dropout draws of a row begin with
-  factors: usize; // what earlier outputs are multiplied by
-  shrink: f32; // what weights are multiplied by before they meet values: 1, unless their sums overflow
+  ones: usize; // [LANES]
+  // The tile's keys and values: key-tile.ts writes them, products read them.
   tileFrom: i32; // the first key of the current tile
   tileCount: i32;
   keysAreConsecutive: i32; // 1: their positions follow each other
@@ -85,10 +84,15 @@ export class Workspace {
   valueStride: usize;
   gatheredKeys: usize; // [keysPerTile, keyColumns], where rows have to be gathered
   gatheredValues: usize; // [keysPerTile, columns]
-  b: i32;
-  head: i32;
-  // For the backward pass:
-  ones: usize; // [LANES]
+  // Softmax and outputs: scores.ts, softmax.ts, dropout.ts, forward.ts, and score-gradients.ts on the way back.
+  scores: usize; // [panels, keysPerTile, LANES], then weights
+  rowMax: usize; // [panels, LANES]
+  rowSum: usize;
+  factors: usize; // what earlier outputs are multiplied by
+  shrink: f32; // what weights are multiplied by before they meet values: 1, unless their sums overflow
+  draws: usize; // [panels, LANES], what dropout draws of a row begin with
+  outputs: usize; // [panels, LANES, columns]
+  // The backward pass: backward.ts, score-gradients.ts.
   delta: usize; // [panels, LANES]
   tanhs: usize; // [keysPerTile, LANES], where there is softcap: of scores over it
   kept: usize; // [keysPerTile, LANES], what dropout multiplies by
@@ -97,24 +101,28 @@ export class Workspace {
   queryGradients: usize; // the same, of queries times scale
   outputGradients: usize; // [panels, Dv, LANES]
   outputGradientRows: usize; // [panels, LANES, columns]
-  // For tables:
+  // All tables: lookup.ts, table-products.ts.
   lookup: Lookup;
   lines: usize; // Line, of each table
   entries: usize; // [keysPerTile, LANES], table rows where positions are no line
+  // bias-table.ts
   biasTableNumbers: usize; // the same of biases
+  // key-table.ts, and tables.ts for its queries
   keyTableQueries: usize; // as queries, for the table of keys
   keyTableProducts: Products; // of rows of the table of keys with queries: [panels, R, LANES]
-  valueTableProducts: Products; // of rows of the table of values with gradients of outputs
-  queryTableProducts: Products; // of rows of the table of queries with keys: [keysPerTile / LANES, R, LANES]
-  keyPanels: usize; // [keysPerTile / LANES, D, LANES], the keys of the tile
-  valueTableSums: usize; // [panels, R, LANES], of the table of values
   keyTableSums: usize; // [panels, R, LANES], gradients of the products
-  queryTableSums: usize; // [keysPerTile / LANES, R, LANES]
-  queryTableHead: i32; // whose products `queryTableProducts` has
-  scaledKeys: usize; // [keysPerTile, keyColumns], the keys of the tile times scale, and zeros behind them
-  keySums: usize; // [LANES, keyColumns]
   keyTableQueryRows: usize; // as queryRows, of the table's own queries
   keyTableQueryGradients: usize;
+  // value-table.ts
+  valueTableProducts: Products; // of rows of the table of values with gradients of outputs
+  valueTableSums: usize; // [panels, R, LANES], of the table of values
+  // query-table.ts
+  queryTableProducts: Products; // of rows of the table of queries with keys: [keysPerTile / LANES, R, LANES]
+  queryTableHead: i32; // whose products `queryTableProducts` has
+  queryTableSums: usize; // [keysPerTile / LANES, R, LANES]
+  keyPanels: usize; // [keysPerTile / LANES, D, LANES], the keys of the tile
+  scaledKeys: usize; // [keysPerTile, keyColumns], the keys of the tile times scale, and zeros behind them
+  keySums: usize; // [LANES, keyColumns]
 }
 
 @inline
