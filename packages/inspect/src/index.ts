@@ -17,6 +17,7 @@ export {
 } from './loss-without-heads';
 export { type BytesByStorage, type ModelPlan, planModel } from './model-plan/plan-model';
 export type { PlannedAttention } from './model-plan/planned-attention';
+export { type FixedPlace, type LabelledPair, type PairScores, pairScores } from './pair-scores';
 export type { EntryOptions } from './read-entry';
 export { type Beside, blockLabels, blockMeans, type RowValues, readRows } from './row-values';
 export { silenceHeads } from './silence-heads';

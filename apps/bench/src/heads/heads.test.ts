@@ -50,6 +50,21 @@ describe('bench heads', () => {
     expect(readFileSync(svg, 'utf8').match(/^<svg /gm)).toHaveLength(1);
   });
 
+  it('reads all labelled words, and says that a model of letters finds few', async () => {
+    const json = join(folder, 'pairs.json');
+    const { code, out } = await heads('moby-dick', '--only', 'pairs', '--json', json);
+    expect(code).toBe(0);
+    const { pairs, kinds, meanings } = JSON.parse(readFileSync(json, 'utf8')).sections.pairs;
+    expect([pairs, kinds.length, meanings.length]).toEqual([45, 5, 16]);
+    for (const { shares, chance, best, means, kind } of kinds) {
+      expect(shares).toHaveLength(16);
+      expect(chance).toBeLessThan(0.4);
+      expect(out).toContain(`${kind} `);
+      expect(out.includes('means nothing')).toBe(true);
+      if (!means[best]) expect(means).not.toContain(true);
+    }
+  });
+
   it('has sections of different names', () => {
     expect(new Set(sections.map(({ name }) => name)).size).toBe(sections.length);
   });

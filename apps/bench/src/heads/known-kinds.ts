@@ -9,10 +9,10 @@ import { headName, strongestHeads } from './head-name';
 import { headScoresSvg } from './head-scores-svg';
 import type { Section } from './section';
 
-type Kind = Exclude<keyof HeadKinds, 'sinkKey'>;
+export type KnownKind = Exclude<keyof HeadKinds, 'sinkKey'>;
 
 /** What a head of the kind does, in words. */
-const kinds: Readonly<Record<Kind, string>> = {
+const kinds: Readonly<Record<KnownKind, string>> = {
   previous: 'looks at the token before',
   next: 'looks at the token after',
   itself: 'looks at the token itself',
@@ -27,11 +27,11 @@ const [distinct, draws] = [32, 3];
 
 export interface KindScores {
   /** Of an even head, that sees as much. */
-  readonly even: Readonly<Record<Kind, number>>;
+  readonly even: Readonly<Record<KnownKind, number>>;
   /** [layers · H] */
-  readonly scores: Readonly<Record<Kind, readonly number[]>>;
+  readonly scores: Readonly<Record<KnownKind, readonly number[]>>;
   /** What each head is called; null where it does none of these with half of its weight. */
-  readonly names: readonly (Kind | null)[];
+  readonly names: readonly (KnownKind | null)[];
 }
 
 export async function measureKinds(model: Reader): Promise<KindScores> {
@@ -42,10 +42,10 @@ export async function measureKinds(model: Reader): Promise<KindScores> {
     found.push(headKinds(heads, ids));
     even.push(headKinds([evenRows(heads[0]!)], ids)[0]!);
   }
-  const names = Object.keys(kinds) as Kind[];
-  const table = <T>(of: (kind: Kind) => T) =>
-    Object.fromEntries(names.map((kind) => [kind, of(kind)])) as Record<Kind, T>;
-  const mean = (all: readonly HeadKinds[], kind: Kind) =>
+  const names = Object.keys(kinds) as KnownKind[];
+  const table = <T>(of: (kind: KnownKind) => T) =>
+    Object.fromEntries(names.map((kind) => [kind, of(kind)])) as Record<KnownKind, T>;
+  const mean = (all: readonly HeadKinds[], kind: KnownKind) =>
     all.reduce((sum, one) => sum + one[kind], 0) / all.length;
   const scores = table((kind) =>
     found[0]!.map((_, head) =>
@@ -102,8 +102,8 @@ export const knownKinds: Section = {
     const measured = await measureKinds(model);
     const { names, scores, even } = measured;
     const { headsPerLayer } = model;
-    const shown = (Object.keys(kinds) as Kind[]).filter((kind) => !Number.isNaN(even[kind]));
-    const named = (kind: Kind | null) => names.filter((name) => name === kind).length;
+    const shown = (Object.keys(kinds) as KnownKind[]).filter((kind) => !Number.isNaN(even[kind]));
+    const named = (kind: KnownKind | null) => names.filter((name) => name === kind).length;
     const rows = shown.map((kind) => [
       kinds[kind],
       percent(even[kind]),

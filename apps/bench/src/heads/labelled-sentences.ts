@@ -1,0 +1,61 @@
+// Sentences with a word that looks, _so_, and the word that it should find, *so*: labelled by hand, of the kinds that lessons
+// on attention name. The word to be found stands before, where causal heads see it, and never first, where heads rest. How far
+// it is from either end differs, and other nouns stand about, so that no head finds it by counting.
+
+export const labelledSentences: Readonly<Record<string, readonly string[]>> = {
+  'subject and verb': [
+    'All night long the *dogs* in the garden of my old friend _bark_.',
+    'Yesterday the *bank* by the river _was_ flooded.',
+    'To her own surprise every *letter* from the two brothers _made_ her smile.',
+    'At noon, after a long watch in the rain, the *captain* _slept_.',
+    'In both of these classes only one *child* _sings_ well.',
+    'The *keys* to the cabinet _are_ on the table.',
+    'In winter the *roads* across the mountains often _close_ early.',
+    'With the help of a neighbor my *sister* quickly _wrote_ this song.',
+    'On the market the *price* of fresh ripe red apples _fell_ again.',
+  ],
+  'pronoun and name': [
+    'Yesterday *Mary* was tired because _she_ had worked.',
+    'When the two girls met *John* in town _he_ smiled.',
+    'After the rain the *dog* was wet because _it_ had no roof.',
+    'Before dinner in the garden *Anna* told Peter that _she_ was leaving.',
+    'On the ship the old *captain* knew that _he_ would die.',
+    'At the end of school *Tom* asked Emma very kindly whether _he_ could help.',
+    'The *girls* looked at the house, and then _they_ ran.',
+    'Last week *Paul* lost the book that Susan gave to _him_.',
+    'Behind the house of Maria the *children* saw a bear, and _they_ shouted.',
+  ],
+  'sense by neighbor': [
+    'With bread and cheese, near the *river*, we sat on the _bank_.',
+    'To lend *money* is what a _bank_ does.',
+    'My brother was the *baseball* player who swung his _bat_.',
+    'In a deep and dark *cave* we saw a _bat_.',
+    'On Sunday evening in the park the *orchestra* lost the _beat_.',
+    'For the new *building* they rented a tall _crane_.',
+    'Late in the day, over the *lake*, flew a _crane_.',
+    'The *tree* was old and dark was its _bark_.',
+    'From the yard of the loud *dog* next door we heard a _bark_.',
+  ],
+  'clause and noun': [
+    'My mother says that the *cat* that I _saw_ yesterday ran away.',
+    'The *man* who once _sold_ the house was old.',
+    'In the harbor lay the *ship* which in the night _sank_.',
+    'On the radio they played the *song* that my mother _sang_ to me.',
+    'Where is the *book* about the war which you _read_ last year?',
+    'The *letters* that nobody in the town _opened_ were burned.',
+    'We gave a prize to the *boy* who _won_ the race.',
+    'At dinner the *bread* that she had _baked_ was still warm.',
+    'Up the hill came the *dog* of the neighbors that _bit_ me.',
+  ],
+  'ten words or more': [
+    'The *keys* that the tall man with the red hat left on the table _were_ lost.',
+    'Every spring *Emma* planted beans, carrots and peas behind the old stone wall, and _she_ watered it all.',
+    'Off the coast of Spain the *ship* that left the harbor in the early hours of a cold morning _sank_.',
+    'On the first day my *teacher*, whom all the children in our school feared a little, _smiled_.',
+    'With his coat on, *Peter* walked down the long road to the sea with a heart full of hope, and _he_ sang.',
+    'In the attic the *letters* in the box under the bed of my grandmother _tell_ of a war.',
+    'While it was dark a *thief* came through the window of the house on the hill, and nobody saw _him_.',
+    'After the war the *farmer* sold two cows, a horse and all of the hay to a stranger before _he_ moved.',
+    'Even now the *girl* who sat beside me on the train to Paris last summer _writes_ to me.',
+  ],
+};
