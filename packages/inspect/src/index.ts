@@ -1,6 +1,8 @@
 export { ablateHeads } from './ablate-heads';
 export { type AttentionCost, attentionCost, type CostCall, type Flops } from './attention-cost';
+export { attentionRollout, type RolloutOptions } from './attention-rollout';
 export { type CacheExtent, type CacheStorage, cacheBytes, storageBits } from './cache-bytes';
+export { headDivergence } from './head-divergence';
 export { type HeadKinds, headKinds } from './head-kinds';
 export type { HeadPattern } from './head-pattern';
 export { type HeadStatistics, headStatistics, type StatisticsOptions } from './head-statistics';
@@ -18,6 +20,7 @@ export {
 export { type BytesByStorage, type ModelPlan, planModel } from './model-plan/plan-model';
 export type { PlannedAttention } from './model-plan/planned-attention';
 export { type FixedPlace, type LabelledPair, type PairScores, pairScores } from './pair-scores';
+export { type Matrix, principalAngles } from './principal-angles';
 export type { EntryOptions } from './read-entry';
 export { type Beside, blockLabels, blockMeans, type RowValues, readRows } from './row-values';
 export { silenceHeads } from './silence-heads';

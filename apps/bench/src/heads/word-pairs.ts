@@ -7,6 +7,8 @@ import { labelledSentences } from './labelled-sentences';
 
 /** A sentence, its weights and its labels. */
 export interface WordPair extends LabelledPair {
+  readonly text: string;
+  readonly pieces: readonly string[];
   /** Weights of each layer, [H, S, S]: `heads` are all of them. */
   readonly layers: readonly LabelledPair['heads'][];
 }
@@ -42,13 +44,15 @@ async function readAll(model: Reader, progress: Progress): Promise<readonly Word
 async function readPair(model: Reader, sentence: string): Promise<Omit<WordPair, 'kind'>> {
   const marked = sentence.match(wordPattern)!;
   const [to, from] = [/^\*/, /^_/].map((mark) => marked.findIndex((word) => mark.test(word)));
-  const { ids, pieces } = model.tokenize(sentence.replace(/[*_]/g, ''));
+  const { text, ids, pieces } = model.tokenize(sentence.replace(/[*_]/g, ''));
   const words = wordsOf(pieces).filter(({ text }) => /[\p{L}\p{N}]/u.test(text));
   if (words.length !== marked.length) throw new Error(`${model.title} reads other words in: ${sentence}`);
   const isCausal = model.decoder !== undefined;
   const candidates = words.filter((_, n) => n > 0 && n !== from && (!isCausal || n < from!));
   const layers = await model.weights(ids);
   return {
+    text,
+    pieces: pieces.map((piece) => piece.text),
     layers,
     heads: layers.flat(),
     from: words[from!]!.tokens,
