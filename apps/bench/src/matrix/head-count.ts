@@ -9,9 +9,10 @@ import { allowRelaxedSimd } from '../gates/relaxed-simd';
 import { readEnvironment } from '../measure/environment';
 import { formatBytes } from '../print/byte-size';
 import { environmentLines } from '../print/environment-lines';
-import { count, threeDigits } from '../print/format-number';
+import { count, percent, threeDigits } from '../print/format-number';
 import { alignWithin } from '../print/table';
 import { type Measurement, measureCells, refuseWrong, type TimeLimit } from './measure-cells';
+import { measurePeak } from './peaks';
 import type { CellAxes, MeasuredCell } from './result';
 import { beginRun } from './run';
 import { busyNote, ratioTo } from './speed-up';
@@ -60,6 +61,8 @@ export async function countHeads(options: HeadCountOptions, outlet: Outlet): Pro
   const backend = await chooseBackend(options.backend);
   const run = beginRun('bench head-count', registries);
   const samples: TimeLimit = { seconds: quick ? 2 : 8, least: 3, most: 15 };
+  const peak = await measurePeak(backend.name);
+  const peaks = peak ? { [backend.name]: peak } : {};
   const parts: Measurement[] = [];
   for (const { title, ...work } of works) {
     outlet.progress.stage(`${count(width)} wide, in ${registries.layers.length} numbers of heads: ${title}`);
@@ -69,7 +72,7 @@ export async function countHeads(options: HeadCountOptions, outlet: Outlet): Pro
         ...work,
       }),
     );
-    parts.push(await measureCells({ cells, samples }, { registries, onRun: outlet.progress.advance }));
+    parts.push(await measureCells({ cells, samples }, { registries, peaks, onRun: outlet.progress.advance }));
   }
   const measured = {
     cells: parts.flatMap(({ cells }) => cells),
@@ -82,7 +85,7 @@ export async function countHeads(options: HeadCountOptions, outlet: Outlet): Pro
     ...environmentLines(backend, readEnvironment()),
     ...(opted ? [opted] : []),
   ]);
-  const result = run.result({ backends: [backend], peaks: {}, ...measured });
+  const result = run.result({ backends: [backend], peaks, ...measured });
   if (json !== undefined) writeTo(json, `${JSON.stringify(result, null, 2)}\n`);
 }
 
@@ -100,7 +103,7 @@ export function headCountLines(
   const head = [
     ...['heads', 'head size', 'parameters', 'GFLOP'],
     ...works.map(({ title }) => `${title} ms`),
-    ...['peak bytes', 'by composed'],
+    ...['of the peak', 'peak bytes', 'by composed'],
   ];
   const rows = layers.map(({ name, config: { embedDim, numHeads } }) => {
     const [prefill, composed] = works.slice(0, 2).map((work) => of(name, work));
@@ -110,6 +113,7 @@ export function headCountLines(
       prefill ? count(prefill.parameters) : '–',
       prefill?.flop ? threeDigits(prefill.flop / 1e9) : '–',
       ...works.map((work, n) => shownTime(of(name, work), firsts[n])),
+      prefill?.shareOfPeak === undefined ? '–' : percent(prefill.shareOfPeak),
       prefill ? formatBytes(prefill.peakBytes) : '–',
       composed ? formatBytes(composed.peakBytes) : '–',
     ];
@@ -118,7 +122,7 @@ export function headCountLines(
   return [
     `A causal layer ${count(embedDim)} wide, in 1 to ${layers.at(-1)!.config.numHeads} heads: ${count(tokens ?? 0)} tokens at once, and one behind as many`,
     ...alignWithin(width, [head, ...rows], { right: head.map((_, column) => column) }),
-    'GFLOP: of a prompt; ms: medians, in turn (times as fast as the first), of the best kernel where none is named; peak bytes: most of tensors at once in a prompt',
+    'GFLOP: of a prompt; ms: medians, in turn (times as fast as the first), of the best kernel where none is named; of the peak: the share of what the backend was measured to reach that a prompt has; peak bytes: most of tensors at once in a prompt',
     ...busyNote(cells),
     ...absent.map(({ layer, phase, kernel, reason }) => `no ${phase} of ${layer} by ${kernel}: ${reason}`),
     'Width is what counts: parameters and operations are the same in any number of heads.',
