@@ -41,16 +41,20 @@ export function multiplyOnHeap<R extends tf.Rank>(
   multiplication: Multiplication,
 ): tf.Tensor<R> {
   const result = emptyOnHeap<R>(shape);
-  const memory = heapMemory()!;
-  const kernel = kernelIn(memory);
-  const product = productIn(memory);
-  writeProduct(memory, product, multiplication, addressOnHeap(result));
-  const { columns } = multiplication.sizes;
-  const workspaceBytes = kernel.workspaceBytes(product);
-  const workspace = workspaceBytes > 0 ? allocateOnHeap(workspaceBytes) : 0;
-  kernel.multiply(product, workspace, 0, columns);
-  if (workspace > 0) freeOnHeap(workspace);
-  return result;
+  try {
+    const memory = heapMemory()!;
+    const kernel = kernelIn(memory);
+    const product = productIn(memory);
+    writeProduct(memory, product, multiplication, addressOnHeap(result));
+    const workspaceBytes = kernel.workspaceBytes(product);
+    const workspace = workspaceBytes > 0 ? allocateOnHeap(workspaceBytes) : 0;
+    kernel.multiply(product, workspace, 0, multiplication.sizes.columns);
+    if (workspace > 0) freeOnHeap(workspace);
+    return result;
+  } catch (error) {
+    result.dispose();
+    throw error;
+  }
 }
 
 const productOf = new WeakMap<WebAssembly.Memory, number>();
