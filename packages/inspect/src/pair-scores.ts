@@ -83,8 +83,8 @@ function scoresOf(kind: string, pairs: readonly LabelledPair[]): PairScores {
   const anyway = count((pair, h) => finds(pair, h, otherRows(pair)));
   const place = bestPlace(pairs);
   const byLuck = luckOf(chances);
-  const luck = hits.map((found) => Math.min(1, H * byLuck[found]!));
-  const shares = hits.map((found) => found / pairs.length);
+  const luck = hits.map((hit) => Math.min(1, H * byLuck[hit]!));
+  const shares = hits.map((hit) => hit / pairs.length);
   const means = shares.map(
     (share, h) => share > place.share && hits[h]! >= 2 * anyway[h]! && luck[h]! < 0.05,
   );
@@ -97,7 +97,7 @@ function scoresOf(kind: string, pairs: readonly LabelledPair[]): PairScores {
     chance: chances.reduce((sum, chance) => sum + chance, 0) / pairs.length,
     place,
     shares,
-    anyway: anyway.map((found) => found / pairs.length),
+    anyway: anyway.map((hit) => hit / pairs.length),
     luck,
     best,
     means,

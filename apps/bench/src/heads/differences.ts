@@ -41,11 +41,12 @@ function overlaps({ attentions, headsPerLayer: H }: Reader, progress: Progress):
 
 const transposed = (matrix: Matrix): Matrix => matrix[0]!.map((_, j) => matrix.map((row) => row[j]!));
 
-/** Of two spaces of Dv directions in E that are drawn at random. */
-function overlapByChance({ attentions, headsPerLayer }: Reader): number {
-  const [rows, columns] = tf.tidy(() => attentions[0]!.getWeights()['output/kernel']!.shape);
-  return Math.min(1, rows! / headsPerLayer / columns!);
-}
+/** [layers]: of two spaces of Dv directions in E that are drawn at random. */
+const overlapsByChance = ({ attentions, headsPerLayer }: Reader): number[] =>
+  attentions.map((attention) => {
+    const [rows, columns] = tf.tidy(() => attention.getWeights()['output/kernel']!.shape); // [H · Dv, E]
+    return Math.min(1, rows! / headsPerLayer / columns!);
+  });
 
 export const differences: Section = {
   name: 'differences',
@@ -54,7 +55,7 @@ export const differences: Section = {
     const { headsPerLayer: H, layers } = model;
     const divergence = await divergences(model, progress);
     const overlap = overlaps(model, progress);
-    const chance = overlapByChance(model);
+    const overlapByChance = overlapsByChance(model);
     const layerOf = (head: number) => Math.floor(head / H);
     const heads = [...divergence.keys()];
     const pairs = heads.flatMap((a) => heads.slice(a + 1).map((b) => ({ a, b, nats: divergence[a]![b]! })));
@@ -78,7 +79,7 @@ export const differences: Section = {
     const written = overlap.flatMap((table) => table.map(others));
     const name = (head: number) => headName(head, H);
     return {
-      json: { divergence, overlap, overlapByChance: chance },
+      json: { divergence, overlap, overlapByChance },
       svg: headScoresSvg({
         title: 'How far heads are from the others of their layer',
         unit: 'nats, share',
@@ -91,7 +92,7 @@ export const differences: Section = {
         `${name(alike.a)} and ${name(alike.b)} with ${alike.nats.toFixed(3)}; the most unlike all others is ${name(unlike)} with ${apart(unlike).toFixed(2)}.`,
         '',
         'What they write: the share of the directions of a head (rows of W_O) that lie in those of another, by principal angles.',
-        `Two heads of one layer share ${percent(mean(off.map(({ share }) => share)))} on average, ${percent(chance)} by chance; ${name(nearest.a)} and ${name(nearest.b)} share most, ${percent(nearest.share)}.`,
+        `Two heads of one layer share ${percent(mean(off.map(({ share }) => share)))} on average, ${percent(mean(overlapByChance))} by chance; ${name(nearest.a)} and ${name(nearest.b)} share most, ${percent(nearest.share)}.`,
       ],
     };
   },

@@ -50,19 +50,31 @@ describe('bench heads', () => {
     expect(readFileSync(svg, 'utf8').match(/^<svg /gm)).toHaveLength(1);
   });
 
-  it('reads all labelled words, and says that a model of letters finds few', async () => {
-    const json = join(folder, 'pairs.json');
-    const { code, out } = await heads('moby-dick', '--only', 'pairs', '--json', json);
+  it('finds in an encoder names of pronouns, and no subjects of verbs; and how its heads differ', {
+    timeout: 60_000,
+  }, async () => {
+    const [json, svg] = [join(folder, 'pairs.json'), join(folder, 'pairs.svg')];
+    const chosen = ['pairs', 'differences', 'rollout'];
+    const { code, out } = await heads('encoder', '--only', chosen.join(','), '--json', json, '--svg', svg);
     expect(code).toBe(0);
-    const { pairs, kinds, meanings } = JSON.parse(readFileSync(json, 'utf8')).sections.pairs;
-    expect([pairs, kinds.length, meanings.length]).toEqual([45, 5, 16]);
-    for (const { shares, chance, best, means, kind } of kinds) {
-      expect(shares).toHaveLength(16);
-      expect(chance).toBeLessThan(0.4);
+    const { sections: found } = JSON.parse(readFileSync(json, 'utf8'));
+    expect(Object.keys(found)).toEqual(chosen);
+    const { pairs, kinds, meanings } = found.pairs;
+    expect([pairs, kinds.length, meanings.length]).toEqual([45, 5, 8]);
+    for (const { kind, shares, chance, best, means } of kinds) {
       expect(out).toContain(`${kind} `);
-      expect(out.includes('means nothing')).toBe(true);
+      expect(shares).toHaveLength(8);
+      expect(chance).toBeLessThan(0.2);
       if (!means[best]) expect(means).not.toContain(true);
     }
+    const meaning = (kind: string) => kinds.find((one: { kind: string }) => one.kind === kind).means;
+    expect(meaning('pronoun and name')).toContain(true);
+    expect(meaning('subject and verb')).not.toContain(true);
+    const { divergence, overlap, overlapByChance } = found.differences;
+    expect([divergence.length, overlap.length, overlapByChance.length]).toEqual([8, 2, 2]);
+    for (const nats of divergence.flat()) expect(nats).toBeLessThanOrEqual(Math.LN2);
+    expect(found.rollout.kinds).toHaveLength(5);
+    expect(readFileSync(svg, 'utf8').match(/<svg /g)).toHaveLength(4); // three in one
   });
 
   it('has sections of different names', () => {

@@ -35,11 +35,11 @@ export interface KindScores {
 }
 
 export async function measureKinds(model: Reader): Promise<KindScores> {
-  const found: HeadKinds[][] = [];
+  const perDraw: HeadKinds[][] = [];
   const even: HeadKinds[] = [];
   for (const ids of repeatedTokens(model)) {
     const heads = (await model.weights(ids)).flat();
-    found.push(headKinds(heads, ids));
+    perDraw.push(headKinds(heads, ids));
     even.push(headKinds([evenRows(heads[0]!)], ids)[0]!);
   }
   const names = Object.keys(kinds) as KnownKind[];
@@ -48,9 +48,9 @@ export async function measureKinds(model: Reader): Promise<KindScores> {
   const mean = (all: readonly HeadKinds[], kind: KnownKind) =>
     all.reduce((sum, one) => sum + one[kind], 0) / all.length;
   const scores = table((kind) =>
-    found[0]!.map((_, head) =>
+    perDraw[0]!.map((_, head) =>
       mean(
-        found.map((draw) => draw[head]!),
+        perDraw.map((draw) => draw[head]!),
         kind,
       ),
     ),
@@ -58,7 +58,7 @@ export async function measureKinds(model: Reader): Promise<KindScores> {
   return {
     even: table((kind) => mean(even, kind)),
     scores,
-    names: found[0]!.map((_, head) => {
+    names: perDraw[0]!.map((_, head) => {
       const [best] = strongestHeads(
         names.map((kind) => scores[kind][head]!),
         1,

@@ -35,7 +35,7 @@ export async function runHeads(
     `${title}: ${layers} layers of ${headsPerLayer} heads; L2H3 is head 3 of layer 2`,
     ...environmentLines(backend, environment),
   ]);
-  const found: Record<string, object> = {};
+  const answers: Record<string, object> = {};
   const drawn: string[] = [];
   try {
     for (const section of chosen) {
@@ -44,18 +44,19 @@ export async function runHeads(
       print(['', section.title, '']);
       if ('reason' in answer) {
         print([answer.reason]);
-        found[section.name] = answer;
+        answers[section.name] = answer;
         continue;
       }
       print(answer.lines(terminal.width));
-      found[section.name] = answer.json;
+      answers[section.name] = answer.json;
       if (answer.svg) drawn.push(answer.svg);
     }
   } finally {
     model.dispose();
   }
   const result = { model: title, layers, headsPerLayer, backend, environment };
-  if (json !== undefined) writeTo(json, `${JSON.stringify({ ...result, sections: found }, undefined, 2)}\n`);
+  if (json !== undefined)
+    writeTo(json, `${JSON.stringify({ ...result, sections: answers }, undefined, 2)}\n`);
   if (svg === undefined) return;
   if (drawn.length === 0) throw new UsageError('--svg: nothing of what was chosen can be drawn');
   writeTo(svg, stackedSvg(drawn));
