@@ -115,7 +115,11 @@ it.each(kinds)('$name', ({ shape: of, create, predict }) => {
     fill(cache, of);
     cache.crop(cache.lengths.map((length) => length - 1));
   });
-  const held = { said: cache!.byteSize, counted: memoryNow().numBytes - before, lent: lent ?? cache!.byteSize };
+  const held = {
+    said: cache!.byteSize,
+    counted: memoryNow().numBytes - before,
+    lent: lent ?? cache!.byteSize,
+  };
   const predicted = predict(of, cache!.lengths);
   expect(held).toEqual({ said: predicted, counted: predicted, lent: predicted });
   const view = new SharedCache(cache!);
