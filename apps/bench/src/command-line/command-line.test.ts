@@ -139,7 +139,7 @@ describe('runCommandLine', () => {
     [['plan', 'bert-base', 'gpt-2'], 'too many arguments'],
     [['--fast'], "unknown option '--fast'"],
     [['--quik'], 'Did you mean --quick?'],
-    [['atention', 'a whale'], 'there is no command atention: there are attention, plan'],
+    [['atention', 'a whale'], 'there is no command atention: there are attention, '],
     [['attention'], "missing required argument 'text'"],
     [['compare'], "missing required argument 'before'"],
     [['compare', 'none.json', 'none.json'], 'none.json cannot be read'],
