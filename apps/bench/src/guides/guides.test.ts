@@ -3,7 +3,6 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { lineChart } from './line-chart';
 import { pictures } from './pictures';
 
 const folder = fileURLToPath(new URL('../../../../docs/guide/', import.meta.url));
@@ -25,20 +24,4 @@ describe.each(pages)('docs/guide/%s', (file) => {
 it.each(Object.keys(pictures))('%s shows its picture', (name) => {
   expect(read(`${name}.md`)).toContain(`](images/${name}.svg)`);
   expect(read(`images/${name}.svg`)).toMatch(/^<svg .*<\/svg>\n?$/s);
-});
-
-it('a line goes through its points, and names do not lie upon each other', () => {
-  const axis = { name: 'n & m', domain: [0, 10] } as const;
-  const lines = ['one', 'two'].map((name) => ({
-    name,
-    points: [
-      [0, 0],
-      [10, 5],
-    ] as const,
-  }));
-  const svg = lineChart({ title: '<t>', x: axis, y: axis, lines });
-  expect(svg).toContain('points="64,304 500,178"');
-  expect(svg).toContain('&lt;t>');
-  const heights = [...svg.matchAll(/<text x="512" y="([\d.]+)"/g)].map((name) => Number(name[1]));
-  expect(heights[1]! - heights[0]!).toBeGreaterThanOrEqual(16);
 });

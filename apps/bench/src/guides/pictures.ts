@@ -1,9 +1,13 @@
 // The picture of each guide, drawn from what its run exports.
 import { svgHeadMaps } from '@polyhead/inspect';
-import { type Line, lineChart } from './line-chart';
+import { type Axis, marksAt, type Series, writeNumber, writeTokens } from '../page/chart';
+import { chartSvg } from '../page/line-chart';
+import { formatBytes } from '../print/byte-size';
 
 type Map2 = readonly (readonly number[])[];
 type Maps = readonly Map2[];
+
+const shareAxis = (name: string): Axis => ({ name, include: [0, 1], write: writeNumber });
 
 /** Draws what the module of the guide of this name exports. */
 export const pictures: Readonly<Record<string, (exported: never) => string>> = {
@@ -17,17 +21,17 @@ export const pictures: Readonly<Record<string, (exported: never) => string>> = {
     return named(drawn, ['the only head', 'one of two', 'the other']);
   },
   'why-the-root': ({ sizes, plain, scaled }: Scaled) => {
-    const points = (rows: Scaled['plain'], of: 'top' | 'asleep') =>
-      rows.map((row, n) => [sizes[n]!, row[of]] as const);
-    return lineChart({
-      title: 'Without √d the largest weight takes all, and rows fall asleep',
-      x: { name: 'numbers in a head, d', log: 2 },
-      y: { name: 'share', domain: [0, 1] },
-      lines: [
-        { name: 'largest weight', points: points(plain, 'top') },
-        { name: 'rows asleep', points: points(plain, 'asleep') },
-        { name: 'largest, with √d', points: points(scaled, 'top'), isDashed: true },
-        { name: 'asleep, with √d', points: points(scaled, 'asleep'), isDashed: true },
+    const marks = (rows: Scaled['plain'], of: 'top' | 'asleep') =>
+      marksAt(rows.map((row, n) => [sizes[n]!, row[of]] as const));
+    return chartSvg({
+      description: 'Without √d the largest weight takes all, and rows fall asleep',
+      x: { name: 'numbers in a head, d', log: 2, write: writeNumber },
+      y: shareAxis('share'),
+      series: [
+        { name: 'largest weight', marks: marks(plain, 'top') },
+        { name: 'rows asleep', marks: marks(plain, 'asleep') },
+        { name: 'largest, with √d', marks: marks(scaled, 'top'), isDashed: true, hasNoDots: true },
+        { name: 'asleep, with √d', marks: marks(scaled, 'asleep'), isDashed: true, hasNoDots: true },
       ],
     });
   },
@@ -47,54 +51,55 @@ export const pictures: Readonly<Record<string, (exported: never) => string>> = {
     });
   },
   'from-multi-head-to-grouped': ({ original, pooled }: Grouped) =>
-    lineChart({
-      title: 'Eight heads of keys and values, pooled, and trained on',
-      x: { name: 'steps', domain: [0, 10 * (original.length + pooled[0]!.shares.length - 2)] },
-      y: { name: 'right answers', domain: [0, 1] },
-      lines: [
-        { name: '8, from the start', points: original.map((share, n) => [10 * n, share] as const) },
+    chartSvg({
+      description: 'Eight heads of keys and values, pooled, and trained on',
+      x: { name: 'steps', write: writeNumber },
+      y: shareAxis('right answers'),
+      series: [
+        { name: '8, from the start', marks: marksAt(original.map((share, n) => [10 * n, share] as const)) },
         ...pooled.map(({ numKeyValueHeads, shares }) => ({
           name: `pooled to ${numKeyValueHeads}`,
-          points: shares.map((share, n) => [10 * (n + original.length - 1), share] as const),
+          marks: marksAt(shares.map((share, n) => [10 * (n + original.length - 1), share] as const)),
         })),
       ],
     }),
   'positions-and-length': ({ results }: { results: { name: string; far?: number[] }[] }) =>
-    lineChart({
-      title: 'Trained on 16 tokens, asked on 64',
-      x: { name: 'place in the text', domain: [0, 64] },
-      y: { name: 'right answers', domain: [0, 1] },
-      lines: results.flatMap(({ name, far }): Line[] =>
-        far ? [{ name, points: far.map((share, n) => [8 * n + 4, share] as const) }] : [],
+    chartSvg({
+      description: 'Trained on 16 tokens, asked on 64',
+      x: { name: 'place in the text', include: [0, 64], write: writeNumber },
+      y: shareAxis('right answers'),
+      series: results.flatMap(({ name, far }): Series[] =>
+        far ? [{ name, marks: marksAt(far.map((share, n) => [8 * n + 4, share] as const)) }] : [],
       ),
     }),
   'flash-the-same-numbers': ({ held }: { held: { S: number; composed: number; flash: number }[] }) =>
-    lineChart({
-      title: 'What a call holds beside its inputs: one head of 8 numbers',
-      x: { name: 'tokens', log: 2 },
-      y: { name: 'bytes', log: 2, domain: [2 ** 14, 2 ** 26], write: bytes },
-      lines: [
-        { name: 'composed', points: held.map(({ S, composed }) => [S, composed] as const) },
-        { name: 'flash', points: held.map(({ S, flash }) => [S, flash] as const) },
+    chartSvg({
+      description: 'What a call holds beside its inputs: one head of 8 numbers',
+      x: { name: 'tokens', log: 2, write: writeNumber },
+      y: { name: 'bytes', log: 2, write: formatBytes },
+      series: [
+        { name: 'composed', marks: marksAt(held.map(({ S, composed }) => [S, composed] as const)) },
+        { name: 'flash', marks: marksAt(held.map(({ S, flash }) => [S, flash] as const)) },
       ],
     }),
   'what-caching-costs': ({ bytes: rows, lengths }: Caching) =>
-    lineChart({
-      title: 'Keys and values of a layer as in Llama 2 7B, and its weights',
-      x: { name: 'tokens', log: 2, write: (tokens) => `${tokens / 1024}k` },
-      y: { name: 'bytes', log: 2, domain: [2 ** 19, 2 ** 33], write: bytes },
-      lines: rows.flatMap(({ numKeyValueHeads: heads, weights, cache }) => [
+    chartSvg({
+      description: 'Keys and values of a layer as in Llama 2 7B, and its weights',
+      x: { name: 'tokens', log: 2, write: writeTokens },
+      y: { name: 'bytes', log: 2, write: formatBytes },
+      series: rows.flatMap(({ numKeyValueHeads: heads, weights, cache }) => [
         {
           name: `${heads} key/value head${heads > 1 ? 's' : ''}`,
-          points: cache.map((size, n) => [lengths[n]!, size] as const),
+          marks: marksAt(cache.map((size, n) => [lengths[n]!, size] as const)),
         },
         ...(heads === 1
           ? []
           : [
               {
                 name: `weights, ${heads}`,
-                points: lengths.map((S) => [S, weights] as const),
-                isDashed: true,
+                marks: marksAt(lengths.map((S) => [S, weights] as const)),
+                isDashed: true as const,
+                hasNoDots: true as const,
               },
             ]),
       ]),
@@ -141,9 +146,3 @@ interface Caching {
 /** The panels of `svgHeadMaps` under other names than "head 1". */
 const named = (svg: string, names: readonly string[]) =>
   names.reduce((drawn, name, n) => drawn.replace(`>head ${n + 1}<`, `>${name}<`), svg);
-
-function bytes(size: number): string {
-  if (size >= 2 ** 30) return `${Math.round(size / 2 ** 30)} GiB`;
-  if (size >= 2 ** 20) return `${Math.round(size / 2 ** 20)} MiB`;
-  return `${Math.round(size / 2 ** 10)} KiB`;
-}

@@ -1,7 +1,8 @@
 // Whether other heads make up for one that is silenced: the loss without it, without more of them, and once what is left has learned.
 
-import { lineChart } from '../guides/line-chart';
 import { kernelsHere } from '../model/ways';
+import { marksAt, writeNumber } from '../page/chart';
+import { chartSvg } from '../page/line-chart';
 import { stackedSvg } from '../page/stacked-svg';
 import { alignWithin } from '../print/table';
 import { headName, strongestHeads } from './head-name';
@@ -100,13 +101,18 @@ function retrainedLines(retrained: readonly Retrained[], width: number): string[
 function draw({ whole, heads, inTurn, greedily }: Silencing, headsPerLayer: number): string {
   const rises = heads.map(({ loss }) => Math.max(0, loss - whole));
   const start = [0, whole] as const;
-  const lines = [
+  const series = [
     {
       name: 'by cost alone',
-      points: [start, ...inTurn.map(({ silenced, loss }) => [silenced, loss] as const)],
+      marks: marksAt([start, ...inTurn.map(({ silenced, loss }) => [silenced, loss] as const)]),
     },
     ...(greedily
-      ? [{ name: 'greedily', points: [start, ...greedily.map(({ loss }, n) => [n + 1, loss] as const)] }]
+      ? [
+          {
+            name: 'greedily',
+            marks: marksAt([start, ...greedily.map(({ loss }, n) => [n + 1, loss] as const)]),
+          },
+        ]
       : []),
   ];
   return stackedSvg([
@@ -116,11 +122,11 @@ function draw({ whole, heads, inTurn, greedily }: Silencing, headsPerLayer: numb
       headsPerLayer,
       scores: { 'silenced alone': rises },
     }),
-    lineChart({
-      title: 'Loss as heads are silenced one after another',
-      x: { name: 'heads silenced' },
-      y: { name: 'nats a token' },
-      lines,
+    chartSvg({
+      description: 'Loss as heads are silenced one after another',
+      x: { name: 'heads silenced', write: writeNumber },
+      y: { name: 'nats a token', write: writeNumber },
+      series,
     }),
   ]);
 }

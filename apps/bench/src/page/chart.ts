@@ -26,6 +26,10 @@ export interface Mark {
   readonly data?: Readonly<Record<string, number>>;
 }
 
+/** Marks at points. */
+export const marksAt = (points: readonly (readonly [x: number, y: number])[]): readonly Mark[] =>
+  points.map(([x, y]) => ({ x, y }));
+
 export interface Series {
   readonly name: string;
   readonly marks: readonly Mark[];
@@ -88,6 +92,13 @@ export const lineHeight = 15;
 /** Pixels of the widest. */
 export const widest = (texts: readonly string[], wide = letter) =>
   wide * Math.max(1, ...texts.map((text) => [...text].length));
+
+/** On axes and in hints: 30, 0.5, 1,500. */
+export const writeNumber = (value: number) => value.toLocaleString('en', { maximumSignificantDigits: 3 });
+
+/** Tokens on an axis: 1,024 and 64k. */
+export const writeTokens = (tokens: number) =>
+  tokens >= 8192 && tokens % 1024 === 0 ? `${tokens / 1024}k` : tokens.toLocaleString('en');
 
 /** Places to a tenth of a pixel. */
 export const px = (value: number) => Number(value.toFixed(1));

@@ -1,9 +1,9 @@
-// Lines over numbers as SVG, for a page of text and for a phone.
-
+// Lines over numbers as SVG: in a page, where style picks the one for a phone, and as a picture of its own.
 import { boldLetter, type LineChart, lineHeight, type Scale, widest } from './chart';
 import { atOf, drawAxes, drawRule, scaleOf, ticksOf } from './chart-axes';
 import { drawSeries, markLabels, seriesNames } from './chart-marks';
-import { type Html, html } from './html';
+import { Html, html } from './html';
+import { pictureStyle } from './style';
 
 const sizes = { wide: [720, 400], narrow: [335, 360] } as const;
 
@@ -13,6 +13,22 @@ export function lineChart(chart: LineChart): Html {
     (name) => html`<div class="${name}">${draw(chart, sizes[name])}</div>`,
   );
   return html`${pictures}`;
+}
+
+const [margin, headHeight] = [16, 44];
+
+/** The chart as an SVG document, with its description as its title. */
+export function chartSvg(chart: LineChart): string {
+  const [width, height] = [sizes.wide[0] + 2 * margin, sizes.wide[1] + headHeight + margin];
+  const { text } =
+    html`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="system-ui, Helvetica, Arial, sans-serif" role="img" aria-label="${chart.description}">
+<style>${new Html(pictureStyle)}</style>
+<rect width="100%" height="100%" fill="#ffffff"/>
+<text x="${margin}" y="28" font-size="16" fill="#1c1f22">${chart.description}</text>
+<g transform="translate(${margin} ${headHeight})">${draw(chart, sizes.wide)}</g>
+</svg>
+`;
+  return text;
 }
 
 function draw(chart: LineChart, [width, height]: readonly [number, number]): Html {

@@ -7,21 +7,57 @@ export const seriesColors = 7;
 const lightSeries = ['#005f9e', '#b04400', '#00704f', '#9a3576', '#6f5500', '#3f4aa8', '#4a5157'];
 const darkSeries = ['#62b5f3', '#f79256', '#45cb9f', '#e7a0ca', '#e3bd54', '#a9b1ff', '#c3c9ce'];
 
-const colors = (series: readonly string[], rest: string) =>
-  `${series.map((color, n) => `--s${n}: ${color};`).join(' ')} ${rest}`;
-const light = colors(
-  lightSeries,
-  '--paper: #fdfdfb; --ink: #1c1f22; --soft: #555b61; --line: #d9dad6; --tint: #f2f2ee; --link: #00558c; --mark: #005f9e;',
-);
-const dark = colors(
-  darkSeries,
-  '--paper: #15181b; --ink: #e9ebec; --soft: #a9b0b6; --line: #363b40; --tint: #1f2428; --link: #8cc8f7; --mark: #62b5f3;',
+type Palette = Readonly<Record<string, string>>;
+const palette = (series: readonly string[], rest: Palette): Palette => ({
+  ...Object.fromEntries(series.map((color, n) => [`s${n}`, color])),
+  ...rest,
+});
+const light = palette(lightSeries, {
+  ...{ paper: '#fdfdfb', ink: '#1c1f22', soft: '#555b61', line: '#d9dad6', tint: '#f2f2ee' },
+  ...{ link: '#00558c', mark: '#005f9e' },
+});
+const dark = palette(darkSeries, {
+  ...{ paper: '#15181b', ink: '#e9ebec', soft: '#a9b0b6', line: '#363b40', tint: '#1f2428' },
+  ...{ link: '#8cc8f7', mark: '#62b5f3' },
+});
+const variables = (colors: Palette) =>
+  Object.entries(colors)
+    .map(([name, color]) => `--${name}: ${color};`)
+    .join(' ');
+
+const chartStyle = `
+.chart { font: 12px/1 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", "DejaVu Sans", sans-serif; font-variant-numeric: tabular-nums; overflow: visible; }
+.chart text { fill: var(--soft); }
+.chart .name { font-weight: 600; }
+.chart .grid { stroke: var(--line); stroke-width: 1; }
+.chart .axis { stroke: var(--soft); stroke-width: 1; }
+.chart .rule { stroke: var(--ink); stroke-width: 1; stroke-dasharray: 2 4; }
+.chart .rule-name, .chart .title { fill: var(--ink); }
+.chart .halo { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; stroke-linejoin: round; }
+.chart .curve { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; }
+.chart .dashed { stroke-dasharray: 6 5; }
+.chart .spread { stroke-width: 1.5; opacity: 0.7; }
+.chart .leader { stroke-width: 1; opacity: 0.6; }
+.chart .dot { stroke: var(--paper); stroke-width: 1; }
+${lightSeries
+  .map(
+    (_, n) =>
+      `.chart .s${n} { stroke: var(--s${n}); } .chart .dot.s${n} { fill: var(--s${n}); stroke: var(--paper); } .chart text.s${n} { fill: var(--s${n}); stroke: none; }`,
+  )
+  .join('\n')}
+.chart text.halo { stroke: var(--paper); }
+`;
+
+/** The same in a picture of its own, which may stand where variables mean nothing: light, on white. */
+export const pictureStyle = chartStyle.replace(
+  /var\(--(\w+)\)/g,
+  (_, name: string) => ({ ...light, paper: '#ffffff' })[name]!,
 );
 
 export const style = `
-:root { color-scheme: light dark; ${light} }
-@media (prefers-color-scheme: dark) { :root { ${dark} } }
-@media print { :root { color-scheme: light; ${light} } }
+:root { color-scheme: light dark; ${variables(light)} }
+@media (prefers-color-scheme: dark) { :root { ${variables(dark)} } }
+@media print { :root { color-scheme: light; ${variables(light)} } }
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
 body {
@@ -54,28 +90,7 @@ figure { margin: 1.25rem 0 0; }
 figcaption { font-size: 0.9375rem; line-height: 1.45; color: var(--soft); margin: 0 0 0.5rem; max-width: 70ch; }
 figcaption b { color: var(--ink); }
 svg { display: block; max-width: 100%; height: auto; }
-.narrow { display: none; }
-.chart { font: 12px/1 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", "DejaVu Sans", sans-serif; font-variant-numeric: tabular-nums; overflow: visible; }
-.chart text { fill: var(--soft); }
-.chart .name { font-weight: 600; }
-.chart .grid { stroke: var(--line); stroke-width: 1; }
-.chart .axis { stroke: var(--soft); stroke-width: 1; }
-.chart .rule { stroke: var(--ink); stroke-width: 1; stroke-dasharray: 2 4; }
-.chart .rule-name, .chart .title { fill: var(--ink); }
-.chart .halo { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; stroke-linejoin: round; }
-.chart .curve { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; }
-.chart .dashed { stroke-dasharray: 6 5; }
-.chart .spread { stroke-width: 1.5; opacity: 0.7; }
-.chart .leader { stroke-width: 1; opacity: 0.6; }
-.chart .dot { stroke: var(--paper); stroke-width: 1; }
-${lightSeries
-  .map(
-    (_, n) =>
-      `.chart .s${n} { stroke: var(--s${n}); } .chart .dot.s${n} { fill: var(--s${n}); stroke: var(--paper); } .chart text.s${n} { fill: var(--s${n}); stroke: none; }`,
-  )
-  .join('\n')}
-.chart text.halo { stroke: var(--paper); }
-.map { background: #fff; border-radius: 6px; width: fit-content; max-width: 100%; overflow: hidden; outline: 1px solid var(--line); }
+.narrow { display: none; }${chartStyle}.map { background: #fff; border-radius: 6px; width: fit-content; max-width: 100%; overflow: hidden; outline: 1px solid var(--line); }
 .maps { display: grid; gap: 1rem; }
 details { margin: 0.5rem 0 0; font-size: 0.9375rem; }
 summary { cursor: pointer; padding: 0.375rem 0; color: var(--link); width: fit-content; }

@@ -22,10 +22,3 @@ ${foldedTable(data)}</figure>`;
 export const tableFigure = ({ id, caption, table: data }: ChartFigure): Html =>
   html`<figure id="${id}"><figcaption>${caption}</figcaption>
 ${table(data)}</figure>`;
-
-/** Tokens on an axis: 1,024 and 64k. */
-export const writeTokens = (tokens: number) =>
-  tokens >= 8192 && tokens % 1024 === 0 ? `${tokens / 1024}k` : tokens.toLocaleString('en');
-
-/** On axes and in hints: 30, 0.5, 1,500. */
-export const writeNumber = (value: number) => value.toLocaleString('en', { maximumSignificantDigits: 3 });

@@ -1,11 +1,11 @@
 // Bytes of keys and values against length, where memory ends, and where they outweigh the weights.
 import { typicalModels } from '@polyhead/inspect';
 import type { MatrixResult, MemoryRow } from '../matrix/result';
-import type { Rule, Series } from '../page/chart';
+import { type Rule, type Series, writeTokens } from '../page/chart';
 import { type Html, html } from '../page/html';
 import { formatBytes } from '../print/byte-size';
 import { count } from '../print/format-number';
-import { chartFigure, writeTokens } from './figure';
+import { chartFigure } from './figure';
 
 type Layer = MatrixResult['layers'][number];
 

@@ -1,10 +1,10 @@
 // What smaller keys and values cost in quality.
 import type { MatrixResult } from '../matrix/result';
-import type { Series } from '../page/chart';
+import { type Series, writeNumber } from '../page/chart';
 import { type Html, html } from '../page/html';
 import { formatBytes } from '../print/byte-size';
 import { count, threeDigits } from '../print/format-number';
-import { chartFigure, writeNumber } from './figure';
+import { chartFigure } from './figure';
 import type { ModelQuality, TrainedDecoders } from './sections';
 
 export function qualitySection({ study, quality = [], trained }: MatrixResult): Html {

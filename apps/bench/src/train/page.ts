@@ -1,6 +1,7 @@
 // What the committed result says, on the page of the guide: written by `bench train --write`, and held to it by a test.
 import { fileURLToPath } from 'node:url';
-import { type Line, lineChart } from '../guides/line-chart';
+import { marksAt, type Series, writeNumber } from '../page/chart';
+import { chartSvg } from '../page/line-chart';
 import { nameOf } from './candidates';
 import { answers, candidateCells, pooledAnswers, pooledCells } from './report';
 import type { TrainResult } from './result';
@@ -37,21 +38,23 @@ export function withResult(page: string, result: TrainResult): string {
 /** Losses of the training text, means over seeds. */
 export function pictureOf(result: TrainResult): string {
   const { runs, settings } = result;
-  const lines = variantSummaries(result).map((one): Line => {
+  const series = variantSummaries(result).map((one): Series => {
     const curves = runs.filter((run) => nameOf(run) === nameOf(one)).map(({ curve }) => curve);
     return {
       name: one.variant,
-      points: curves[0]!.map((_, n) => {
-        const sum = curves.reduce((total, curve) => total + curve[n]!, 0);
-        return [Math.min((n + 1) * settings.stepsAPoint, settings.steps), sum / curves.length] as const;
-      }),
+      marks: marksAt(
+        curves[0]!.map((_, n) => {
+          const sum = curves.reduce((total, curve) => total + curve[n]!, 0);
+          return [Math.min((n + 1) * settings.stepsAPoint, settings.steps), sum / curves.length] as const;
+        }),
+      ),
     };
   });
-  return lineChart({
-    title: 'One decoder with fewer and fewer key/value heads',
-    x: { name: 'steps' },
-    y: { name: 'bits a byte' },
-    lines,
+  return chartSvg({
+    description: 'One decoder with fewer and fewer key/value heads',
+    x: { name: 'steps', write: writeNumber },
+    y: { name: 'bits a byte', write: writeNumber },
+    series,
   });
 }
 
