@@ -88,8 +88,8 @@ describe('a file that is no config', () => {
     ['escapes', { ...llama, hidden_size: '\u001b[31m' }, '�[31m'],
     [
       'a deep text_config',
-      `{"text_config": ${'{"text_config":'.repeat(5000)}1${'}'.repeat(5001)}`,
-      'must have num_hidden_layers',
+      `{"text_config": ${'{"text_config":'.repeat(50_000)}1${'}'.repeat(50_001)}`,
+      "config must hold its text's within 8 others",
     ],
   ])('%s is refused with its reason, in one line', (_, json, message) => {
     const file = join(folder, 'config.json');

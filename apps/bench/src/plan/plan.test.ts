@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { causal, slidingWindow } from '@polyhead/core';
 import { attentionCost, cacheBytes, cacheShape, visiblePairs } from '@polyhead/inspect';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { caches } from '../axes/caches';
 import { chooseModel } from './choose-model';
 import { planAttention, storagesOf } from './plan';
@@ -57,7 +57,7 @@ it('keeps 4 times fewer bytes with 8 of 32 heads, and finds the context that fit
   for (const storage of ['float32', 'int4'] as const) {
     const bytesOf = (tokens: number) =>
       cacheBytes(cacheShape({ embedDim: 4096, numHeads: 32 }), { tokens, layers: 32, storage });
-    const most = full!.fits![storage]!;
+    const most = full!.fits![0]!.tokens[storage]!;
     expect(bytesOf(most)).toBeLessThanOrEqual(8e9);
     expect(bytesOf(most + 1)).toBeGreaterThan(8e9);
   }
@@ -104,6 +104,50 @@ it('bounds windows, and counts the pairs that they leave visible', () => {
   const each = 3 * 2 * 4 * 8 * 4; // bytes of a token in one layer
   expect(bare!.bytes.float32).toBe(2 * 12 * each);
   expect(bounded).toMatchObject({ isBounded: true, bytes: { float32: (12 + 5) * each } });
+});
+
+describe('the longest context in a given memory, of two layers with 256 bytes of floats a token', () => {
+  const [window, memory] = [5, { text: '10000 bytes', bytes: 10_000 }];
+  const fits = (layer_types: string[], bytes = memory.bytes) => {
+    const model = fileModel({ ...llama, sliding_window: window, layer_types });
+    return planAttention(model, { context: 4, batch: 1, memory: { ...memory, bytes } }).fits!;
+  };
+
+  it('a layer with a window stops growing there', () => {
+    const [bare, bounded, ...rest] = fits(['sliding_attention', 'full_attention']);
+    expect(rest).toEqual([]);
+    // 512 bytes a token; or 5 · 256 = 1,280 bytes, and 256 a token for the 8,720 that are left.
+    expect(bare!.tokens).toMatchObject({ float32: 19, float16: 39, int8: 78, int4: 156 });
+    expect(bounded).toMatchObject({ isBounded: true, tokens: { float32: 34, float16: 73, int8: 151 } });
+    // 96 bytes a token and layer with scales; the window in a ring of floats, 8,720 / 96.
+    expect(bare!.tokens['quantized-8']).toBe(52);
+    expect(bounded!.tokens['quantized-8']).toBe(90);
+  });
+
+  it('has no end where all layers have one', () => {
+    const kinds = ['sliding_attention', 'sliding_attention'];
+    const [, bounded] = fits(kinds); // 2 · 1,280 bytes
+    expect(bounded!.tokens).toMatchObject({ float32: Infinity, 'quantized-8': Infinity });
+    expect(fits(kinds, 2000)[1]!.tokens.float32).toBe(3); // 512 bytes a token
+  });
+
+  it('is one where none has', () => {
+    expect(fits(['full_attention', 'full_attention'])).toHaveLength(1);
+  });
+
+  it('stands in text and in JSON', () => {
+    const model = fileModel({ ...llama, sliding_window: window });
+    const plan = planAttention(model, { context: 4, batch: 1, memory });
+    const line = planLines(plan, 200).find((each) => each.startsWith('in 10000 bytes'))!;
+    const next = planLines(plan, 200)[planLines(plan, 200).indexOf(line) + 1];
+    expect(line).toMatch(/^in 10000 bytes +19 tokens +39 tokens/);
+    expect(next).toMatch(/^ {2}windows bounded +without end +without end/);
+    const { memory: written } = JSON.parse(JSON.stringify(planJson(plan)));
+    expect(written).toMatchObject({
+      bytes: 10_000,
+      longestContext: [{ tokens: { float32: 19 } }, { isBounded: true, tokens: { float32: null } }],
+    });
+  });
 });
 
 it('keeps cross-attention apart, in JSON too', () => {

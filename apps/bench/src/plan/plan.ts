@@ -7,6 +7,7 @@ import {
   type PlannedAttention,
   storageBits,
 } from '@polyhead/inspect';
+import { RingCache } from '@polyhead/kv-cache';
 import { type ComparedCache, caches } from '../axes/caches';
 import type { ByteSize } from '../print/byte-size';
 import type { PlannedModel } from './planned-model';
@@ -28,13 +29,20 @@ export interface Plan extends PlanRequest {
   readonly flops: { readonly prompt: Flops; readonly token?: Flops };
   /** Bytes of the batch; absent where nothing is kept. */
   readonly cache?: readonly CacheRow[];
-  /** The largest context whose keys and values fit the memory. */
-  readonly fits?: NumberByStorage;
+  /** The longest contexts whose keys and values fit the memory. */
+  readonly fits?: readonly LongestContext[];
+}
+
+export interface LongestContext {
+  /** True: layers with a window keep no more than it. */
+  readonly isBounded?: true;
+  /** `Infinity` where all layers have one, and it fits. */
+  readonly tokens: NumberByStorage;
 }
 
 export interface CacheRow {
   readonly tokens: number;
-  /** True: layers with a window keep no more than it. */
+  /** As above. */
   readonly isBounded?: true;
   readonly bytes: NumberByStorage;
 }
@@ -45,6 +53,8 @@ type NumberByStorage = Readonly<Record<string, number>>;
 /** How keys and values can be kept. */
 interface Storage {
   readonly name: string;
+  /** A cache that exists, not bare numbers. */
+  readonly isCache?: true;
   /** Of one layer. */
   bytes(shape: CacheShape, tokens: number): number;
 }
@@ -59,7 +69,10 @@ export function storagesOf(registry: readonly ComparedCache[] = caches): Storage
   const others = registry.filter(
     (cache) => cache.predictBytes(probe, tokens) !== cacheBytes(probe, { tokens }),
   );
-  return [...plain, ...others.map(({ name, predictBytes }) => ({ name, bytes: predictBytes }))];
+  return [
+    ...plain,
+    ...others.map(({ name, predictBytes }) => ({ name, isCache: true as const, bytes: predictBytes })),
+  ];
 }
 
 export function planAttention(
@@ -138,11 +151,13 @@ function cacheOf(
 ): Partial<Plan> {
   if (cache === null) return {};
   const kept = groupsOf(layers.filter(({ cachedNumbers, cross }) => cachedNumbers > 0 && !cross));
-  const bytesOf = ({ bytes }: Storage, tokens: number, isBounded = false) =>
+  const bytesOf = (storage: Storage, tokens: number, isBounded = false) =>
     sum(
       kept.map(({ layer, count }) => {
-        const { window = tokens } = isBounded ? layer : {};
-        return count * bytes(shapeOf(layer, batch), Math.min(tokens, window));
+        const shape = shapeOf(layer, batch);
+        const all = storage.bytes(shape, tokens);
+        const isFull = isBounded && layer.window !== undefined && layer.window < tokens;
+        return count * (isFull ? Math.min(all, bytesOfWindow(storage, shape, layer.window)) : all);
       }),
     );
   const able = storages.filter((storage) => kept.every(({ layer }) => holds(storage, shapeOf(layer, batch))));
@@ -150,6 +165,8 @@ function cacheOf(
     Object.fromEntries(able.map((storage) => [storage.name, numberOf(storage)]));
   const contexts = [...new Set([1, Math.ceil(context / 4), context, 4 * context])];
   const bounded = (tokens: number) => kept.some(({ layer }) => (layer.window ?? tokens) < tokens);
+  const fits = ({ bytes: most }: ByteSize, isBounded: boolean) =>
+    each((storage) => mostThatFit(most, (tokens) => bytesOf(storage, tokens, isBounded)));
   return {
     cache: contexts.flatMap((tokens): CacheRow[] => [
       { tokens, bytes: each((storage) => bytesOf(storage, tokens)) },
@@ -158,7 +175,10 @@ function cacheOf(
         : []),
     ]),
     ...(memory && {
-      fits: each((storage) => mostThatFit(memory.bytes, (tokens) => bytesOf(storage, tokens))),
+      fits: [
+        { tokens: fits(memory, false) },
+        ...(bounded(Infinity) ? [{ isBounded: true as const, tokens: fits(memory, true) }] : []),
+      ],
     }),
   };
 }
@@ -174,9 +194,15 @@ function holds({ bytes }: Storage, shape: CacheShape): boolean {
   }
 }
 
+/** Numbers of any size can be kept of a window alone; of the caches that exist, a ring of floats does it. */
+function bytesOfWindow({ bytes, isCache }: Storage, shape: CacheShape, window: number): number {
+  return isCache ? RingCache.bytesFor(shape, { window, sinks: 0 }) : bytes(shape, window);
+}
+
 /** The most tokens whose bytes, which never become fewer, are no more than those to be had. */
 function mostThatFit(most: number, bytes: (tokens: number) => number): number {
   let [fits, tooMany] = [0, 2 ** 50];
+  if (bytes(tooMany) <= most) return Infinity;
   while (tooMany - fits > 1) {
     const middle = Math.floor((fits + tooMany) / 2);
     if (bytes(middle) <= most) fits = middle;

@@ -1,6 +1,6 @@
 // A plan as lines that a person reads.
 import type { PlannedAttention } from '@polyhead/inspect';
-import { shown } from '../command-line/json-object';
+import { printable, shown } from '../command-line/json-object';
 import { formatBytes } from '../print/byte-size';
 import { count, threeDigits } from '../print/format-number';
 import { alignWithin } from '../print/table';
@@ -18,7 +18,7 @@ export function planLines(plan: Plan, width: number): string[] {
     '',
     ...cacheLines(plan, width),
     ...flopLines(plan, width),
-  ];
+  ].map(printable); // names are of a file
 }
 
 function describeModel({ name, layers }: PlannedModel): string[] {
@@ -66,23 +66,29 @@ function cacheLines({ cache, fits, memory, batch, model }: Plan, width: number):
   if (!cache) return ['an encoder: it keeps no keys and values between calls'];
   const storages = Object.keys(cache[0]!.bytes);
   const rows = cache.map(({ tokens, isBounded, bytes }) => [
-    isBounded ? '  windows bounded' : `${count(tokens)} token${tokens === 1 ? '' : 's'}`,
+    isBounded ? windowsBounded : `${count(tokens)} token${tokens === 1 ? '' : 's'}`,
     ...storages.map((storage) => formatBytes(bytes[storage]!)),
   ]);
-  const most = fits && [
-    `in ${memory!.text}`,
-    ...storages.map((storage) => `${count(fits[storage]!)} tokens`),
-  ];
+  const longest = (fits ?? []).map(({ isBounded, tokens }) => [
+    isBounded ? windowsBounded : `in ${memory!.text}`,
+    ...storages.map((storage) => contextOf(tokens[storage]!)),
+  ]);
   const cross = model.cache?.crossBytesPerSourceToken;
   return [
     `Keys and values of ${sequences(batch)}, all layers`,
-    ...alignWithin(width, [['context', ...storages], ...rows, ...(most ? [most] : [])], {
+    ...alignWithin(width, [['context', ...storages], ...rows, ...longest], {
       right: storages.map((_, n) => n + 1),
     }),
     'int8 and int4 without their scales',
-    ...(cross ? [`and of each token of the source: ${formatBytes(cross.float32)} as float32`] : []),
+    ...(cache.some(({ isBounded }) => isBounded)
+      ? ['windows bounded: layers of a window in a ring, which keeps floats beside a quantized cache']
+      : []),
+    ...(cross ? [`beside them, of each token of the source: ${formatBytes(cross.float32)} as float32`] : []),
   ];
 }
+
+const windowsBounded = '  windows bounded';
+const contextOf = (tokens: number) => (tokens === Infinity ? 'without end' : `${count(tokens)} tokens`);
 
 const parts = [
   ['projections', 'projections'],
@@ -125,7 +131,7 @@ function operations(flops: number): string {
 }
 
 /** What other programs read. */
-export function planJson({ model, parameters }: Plan): object {
+export function planJson({ model, parameters, memory, fits }: Plan): object {
   const { name, context = null, layers, cache, unsure } = model;
   return {
     model: name,
@@ -133,6 +139,7 @@ export function planJson({ model, parameters }: Plan): object {
     attentionLayers: layers.length,
     parameters: { attention: parameters.all },
     cache,
+    ...(memory && fits && { memory: { bytes: memory.bytes, longestContext: fits } }), // null: without end
     unsure,
     notes: noteLines(model),
   };
