@@ -12,14 +12,20 @@ const mostTokens = 2 ** 30;
 
 /** Names that speak of attention. */
 const ofAttention =
-  /attn|attention|head|kv|query|key|value_|window|sliding|local|global|latent|lora|rank|share|layer_types|block_types|pattern|hybrid|depths|cross_|mem_blocks|memory|sink|gate|bias|(^|_)qk?v?(_|$)/;
+  /attn|attention|head|kv|query|key|value_|window|sliding|local|global|latent|lora|rank|share|layer_types|block_types|pattern|hybrid|depths|cross_|mem_blocks|memory|sink|gate|bias|(^|_)qk?v?(_|$)|sparse|compress|bidirection|loop|recurr|(^|_)ut_/;
 /** Names that do so without bearing on how many numbers are learned or kept. */
 const withoutBearing =
-  /drop|prob|impl|embed|backend|rope|rotary|theta|scal|cap|norm|_eps|clip|init|tie_|share_input_output|label|rout|expert|moe|mlp|ffn|shared_intermediate|shared_expert|lm_head|vision|image|audio|mamba|ssm|conv|linear_(num|key|value|attn)|image_token|tokens_per|suppress|tokenizer|_token_id|vocab|use_cache|cache_impl|type_size|classifier|summary|multiplier|temperature|flash|sdpa|quant|pretrain|output_attentions|softmax|mask|alibi|max_position|max_batch|max_length|max_sequence|relative_|pos_att|position|share_att_key|residual|parallel|upcast|fp32|reorder|chunk_size_feed|layerdrop|scope|mem_(eff|rank)|skip_bias_add|fused|alpha|beta|logn|pad_key_length|allocate|activation|_act$/;
+  /drop|prob|impl|embed|backend|rope|rotary|theta|scal|cap|norm|_eps|clip|init|tie_|share_input_output|label|rout|(?<!attn_|attention_)expert|moe|mlp|ffn|shared_intermediate|shared_expert|lm_head|vision|image|audio|mamba|ssm|conv|linear_(num|key|value|attn)|image_token|tokens_per|suppress|tokenizer|_token_id|vocab|use_cache|cache_impl|type_size|classifier|summary|multiplier|temperature|flash|sdpa|quant|pretrain|output_attentions|softmax|mask|alibi|max_position|max_batch|max_length|max_sequence|relative_|pos_att|position|share_att_key|residual|parallel|upcast|fp32|reorder|chunk_size_feed|layerdrop|scope|mem_(eff|rank)|skip_bias_add|fused|alpha|beta|logn|pad_key_length|allocate|activation|_act$|sparse_step|num_sparse|compressor/;
+/** Names whose words say how a model attends, and words that say nothing of it. */
+const saysKind = /(attn|attention|layer|block|head)s?_(type|kind|mode|method|mechanism)|hybrid|pattern/;
+const usualKind =
+  /^(sdpa|eager|auto|torch|flash.*|full.*|softmax.*|default|standard|original_full|self|dense)$/i;
 
 /** One object of a config. */
 export class ConfigReader {
   private readonly read = new Set<string>();
+  /** There, but not of the type that it should have. */
+  private readonly misread = new Set<string>();
 
   /**
    * @param json its values; null counts as absent
@@ -63,15 +69,22 @@ export class ConfigReader {
     return value === 0 || value === -1 ? undefined : this.tokens(...names);
   }
 
-  /** True or false where it is said. */
+  /** True or false where it is said, 1 and 0 likewise. */
   flag(...names: readonly string[]): boolean | undefined {
     const value = this.value(...names);
-    return typeof value === 'boolean' ? value : undefined;
+    if (typeof value === 'boolean' || value === undefined) return value;
+    if (value === 0 || value === 1) return value === 1;
+    return this.notUnderstood(names);
   }
 
   text(...names: readonly string[]): string | undefined {
     const value = this.value(...names);
-    return typeof value === 'string' ? value : undefined;
+    return typeof value === 'string' || value === undefined ? value : this.notUnderstood(names);
+  }
+
+  /** Whether the file has one of these names, with null as well. */
+  mentions(...names: readonly string[]): boolean {
+    return names.some((name) => Object.hasOwn(this.json, name));
   }
 
   /** @throws ConfigError for what is there and no list */
@@ -94,7 +107,10 @@ export class ConfigReader {
     const list = this.list(...names);
     if (list === undefined) return undefined;
     const isNumber = (n: unknown) => Number.isInteger(n) && (n as number) >= 0 && (n as number) <= mostSize;
-    if (list.every(isNumber)) return list as readonly number[];
+    if (list.every(isNumber)) {
+      this.misread.delete(this.nameOf(names)!);
+      return list as readonly number[];
+    }
     throw this.wrong(names, 'must be a list of whole numbers');
   }
 
@@ -123,19 +139,25 @@ export class ConfigReader {
     return Object.keys(this.json).filter((name) => describesPart(this.json[name]));
   }
 
-  /** What nobody has read, though it may bear on attention: not what is false, 0, empty or null. */
+  /** What nobody has read or understood, though it may bear on attention: not what is false, 0, empty or null. */
   unread(): readonly string[] {
     const isSaid = (value: unknown) =>
       Boolean(value) && !(typeof value === 'object' && Object.keys(value as object).length === 0);
-    return Object.entries(this.json)
-      .filter(([name, value]) => !this.read.has(name) && isSaid(value) && !describesText(value))
+    const unread = Object.entries(this.json)
+      .filter(([name, value]) => !this.read.has(name) && isSaid(value) && !isOnlyText(name, value))
       .map(([name]) => name)
       .filter((name) => ofAttention.test(name) && !withoutBearing.test(name));
+    return [...this.misread, ...unread];
+  }
+
+  private notUnderstood(names: readonly string[]): undefined {
+    this.misread.add(this.nameOf(names)!);
   }
 
   private wholeNumber(names: readonly string[], most: number): number | undefined {
     const value = this.value(...names);
-    if (value === undefined || Array.isArray(value)) return undefined;
+    if (value === undefined) return undefined;
+    if (Array.isArray(value)) return this.notUnderstood(names); // unless it is asked for as numbers
     if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most)
       return value as number;
     throw this.wrong(names, `must be a whole number from 1 to ${most}`);
@@ -157,4 +179,7 @@ export function isObject(value: unknown): value is Json {
 }
 
 /** Names of activations, classes and the like say nothing of sizes. */
-const describesText = (value: unknown) => typeof value === 'string' && !/^[a-z_]*attention$/.test(value);
+function isOnlyText(name: string, value: unknown): boolean {
+  if (typeof value !== 'string' || /^[a-z_]*attention$|^\d+$/.test(value)) return false;
+  return !saysKind.test(name) || usualKind.test(value);
+}

@@ -48,7 +48,8 @@ const sizesOf = (width: number, layers: number, heads: number) => ({
 const none: Family = { biases: always('') };
 const ofFlag: Family = { biases: where('attention_bias', 'qkvo', false) };
 const llama: Family = { ...ofFlag, defaults: sizesOf(4096, 32, 32) };
-const mistral: Family = { ...none, defaults: { ...sizesOf(4096, 32, 32), num_key_value_heads: 8 } };
+const grouped = { ...sizesOf(4096, 32, 32), num_key_value_heads: 8 };
+const mistral: Family = { ...none, defaults: { ...grouped, window_size: 4096 } };
 const biased: Family = { biases: always('qkvo') };
 const qwen2: Family = { biases: always('qkv'), windowIsOff: true, defaults: sizesOf(4096, 32, 32) };
 const glm: Family = {
@@ -68,10 +69,10 @@ const everySecond = (layer: number) => layer % 2 === 0;
 const allBut = (period: number) => (layer: number) => (layer + 1) % period !== 0;
 const gemma2: Family = {
   ...ofFlag,
-  defaults: { ...sizesOf(2304, 26, 8), num_key_value_heads: 4, head_dim: 256 },
+  defaults: { ...sizesOf(2304, 26, 8), num_key_value_heads: 4, head_dim: 256, window_size: 4096 },
   hasWindow: everySecond,
 };
-const gemma4: Family = { ...ofFlag, defaults: { head_dim: 256 }, hasWindow: allBut(5) };
+const gemma4: Family = { ...ofFlag, defaults: { head_dim: 256, window_size: 512 }, hasWindow: allBut(5) };
 const qwen3Next: Family = { ...ofFlag, hasGate: true, defaults: { head_dim: 256 } };
 
 const each = (names: string, family: Family) =>
@@ -79,7 +80,8 @@ const each = (names: string, family: Family) =>
 
 /** By `model_type`. */
 export const families: ReadonlyMap<string, Family> = new Map<string, Family>([
-  ...each('mistral ministral ministral3 mixtral', mistral),
+  ...each('mistral ministral', mistral),
+  ...each('ministral3 mixtral', { ...none, defaults: grouped }),
   ...each('phi3 phi3_v phi4mm gptj codegen baichuan minicpm dbrx deci mllama_text_model', none),
   ...each('exaone exaone4 minimax minimax_text_01 minimax_m1 minimax_m2 openelm kimi_linear', none),
   ...each('jamba lfm2 lfm2_moe', { ...none, defaults: { num_key_value_heads: 8 } }),
@@ -87,13 +89,18 @@ export const families: ReadonlyMap<string, Family> = new Map<string, Family>([
   ...each('zamba', { ...none, blocks: 1 }),
   ...each('zamba2', none),
   ...each('llama', llama),
-  ...each('cohere olmo olmo2 olmo3 olmoe granite granitemoe phimoe mimo_v2_flash dots1', ofFlag),
+  ...each('cohere olmo olmo2 olmoe flex_olmo granite granitemoe phimoe mimo_v2_flash dots1 bitnet', ofFlag),
+  ...each('olmo3', { ...ofFlag, defaults: { window_size: 4096 }, hasWindow: allBut(4) }),
   ...each('granitemoeshared granitemoehybrid nemotron nemotron_h nemotron-nas helium bamba', ofFlag),
   ...each('falcon_h1 arcee apertus deepseek_v2 deepseek_v3 deepseek_v32 kimi_k2 glm4_moe_lite', ofFlag),
-  ...each('hunyuan hunyuan_v1_dense hunyuan_v1_moe', ofFlag),
+  ...each('hunyuan hunyuan_v1_dense hunyuan_v1_moe aria_text', ofFlag),
   ...each('smollm3', { ...ofFlag, defaults: { num_key_value_heads: 4 } }),
-  ...each('llama4 llama4_text', { ...ofFlag, hasWindow: allBut(4) }),
-  ...each('qwen3 qwen3_moe qwen3_vl_text qwen3_vl_moe_text', {
+  ...each('llama4 llama4_text', {
+    ...ofFlag,
+    defaults: { window_size: 8192 },
+    hasWindow: allBut(4),
+  }),
+  ...each('qwen3 qwen3_moe qwen3_vl_text qwen3_vl_moe_text qwen3_omni_moe_text', {
     ...ofFlag,
     defaults: { head_dim: 128 },
     windowIsOff: true,
@@ -106,15 +113,21 @@ export const families: ReadonlyMap<string, Family> = new Map<string, Family>([
   ...each('gemma3 gemma3_text', { ...gemma2, hasWindow: allBut(6) }),
   ...each('gemma3n gemma3n_text', { ...gemma4, projectsSharedKeys: true }),
   ...each('gemma4 gemma4_text', gemma4),
-  ...each('cohere2', { ...ofFlag, hasWindow: allBut(4) }),
-  ...each('gpt_oss', { ...ofFlag, hasSinks: true, defaults: { head_dim: 64 }, hasWindow: everySecond }),
+  ...each('cohere2', { ...ofFlag, defaults: { window_size: 4096 }, hasWindow: allBut(4) }),
+  ...each('gpt_oss', {
+    ...ofFlag,
+    hasSinks: true,
+    defaults: { head_dim: 64, window_size: 128 },
+    hasWindow: everySecond,
+  }),
   ...each('qwen3_next qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text', qwen3Next),
   ...each('qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_audio', qwen2),
-  ...each('mimo', { ...qwen2, biases: where('attention_bias', 'qkv', true) }),
+  ...each('qwen2_5_omni_text', qwen2),
+  ...each('mimo dots_ocr', { ...qwen2, biases: where('attention_bias', 'qkv', true) }),
   ...each('qwen', { biases: (config) => (config.flag('no_bias') === false ? 'qkvo' : 'qkv') }),
   ...each('qwen2_moe', { biases: where('qkv_bias', 'qkv', true), windowIsOff: true }),
   ...each('glm glm4', glm),
-  ...each('glm4_moe glm4v_text', { biases: glm.biases }),
+  ...each('glm4_moe glm4v_text glm4v_moe_text', { biases: glm.biases }),
   ...each('seed_oss', {
     biases: (config) => {
       const [heads, output] = [config.flag('attention_bias') ?? true, config.flag('attention_out_bias')];
@@ -138,7 +151,15 @@ export const families: ReadonlyMap<string, Family> = new Map<string, Family>([
   ...each('stablelm stablelm_epoch', { biases: where('use_qkv_bias', 'qkv', false) }),
   ...each('internlm internlm2 falcon RefinedWeb RefinedWebModel', { biases: where('bias', 'qkvo', false) }),
   ...each('starcoder2', { biases: where('use_bias', 'qkvo', true) }),
-  ...each('ernie4_5 ernie4_5_moe', { biases: where('use_bias', 'qkvo', false) }),
+  ...each('bailing_moe bailing_moe_v2', {
+    biases: (config) => {
+      const [heads, output] = [config.flag('use_qkv_bias'), config.flag('use_bias')];
+      return `${heads ? 'qkv' : ''}${output ? 'o' : ''}`;
+    },
+  }),
+  ...each('ernie4_5 ernie4_5_moe ernie4_5_moe_vl ernie4_5_vl_moe ernie4_5_vl_moe_text', {
+    biases: where('use_bias', 'qkvo', false),
+  }),
   ...each('gpt_neox', { biases: where('attention_bias', 'qkvo', true) }),
   ...each('opt', { biases: where('enable_bias', 'qkvo', true), defaults: base }),
   ...each('mpt', { biases: (config) => ((config.flag('no_bias') ?? true) ? '' : 'qkvo') }),
@@ -151,12 +172,14 @@ export const families: ReadonlyMap<string, Family> = new Map<string, Family>([
   }),
   ...each('albert bert camembert deberta-v2 distilbert electra ernie roberta xlm-roberta', encoder),
   ...each('xlm-roberta-xl roformer mpnet layoutlm megatron-bert nezha esm mobilebert data2vec-text', encoder),
+  ...each('roberta-prelayernorm ibert tapas layoutlmv3 siglip2_text_model siglip2_vision_model', encoder),
   ...each('clip_vision_model siglip_text_model siglip_vision_model wav2vec2 hubert', encoder),
   ...each('clip_text_model', { ...encoder, defaults: sizesOf(512, 12, 8) }),
   ...each('deberta', { ...encoder, biases: always('qvo') }),
   ...each('modernbert eurobert', { role: 'encoder', biases: where('attention_bias', 'qkvo', false) }),
   ...each('nomic_bert', { role: 'encoder', biases: where('qkv_proj_bias', 'qkvo', false) }),
-  ...each('vit deit dinov2 vit_mae vit_msn ijepa', vision),
+  ...each('vit deit dinov2 dinov2_with_registers vit_mae vit_msn ijepa yolos vivit', vision),
+  ...each('audio-spectrogram-transformer', vision),
   ...each('t5 mt5 umt5 longt5 switch_transformers', t5),
   ...each('bart mbart marian pegasus blenderbot blenderbot-small m2m_100 plbart mvp fsmt', bart),
   ...each('speech_to_text nllb-moe', bart),

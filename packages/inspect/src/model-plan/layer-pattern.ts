@@ -149,15 +149,12 @@ function attendingLayers(config: ConfigReader, all: readonly number[]): readonly
 /** Tokens of a window, of the layers that have one. */
 function windowOf(config: ConfigReader, family: Family | undefined): number | undefined {
   const isUsed = config.flag('use_sliding_window');
-  const tokens = config.windowTokens(
-    'sliding_window',
-    'sliding_window_size',
-    'attention_window_size',
-    'window_size',
-    'local_attention',
-    'attention_chunk_size',
-  );
-  const window = tokens ?? (family?.defaults?.window_size as number | undefined);
+  const names = [
+    ...['sliding_window', 'sliding_window_size', 'attention_window_size', 'window_size'],
+    ...['local_attention', 'attention_chunk_size'],
+  ];
+  const ofFamily = config.mentions(...names) ? undefined : family?.defaults?.window_size;
+  const window = config.windowTokens(...names) ?? (ofFamily as number | undefined);
   return (isUsed ?? !family?.windowIsOff) ? window : undefined;
 }
 

@@ -132,6 +132,29 @@ describe('what a config may say', () => {
     const late = { model_type: 'qwen2', sliding_window: 9, use_sliding_window: true, max_window_layers: 3 };
     expect(windows(late)).toEqual([undefined, undefined, undefined, 9]);
     expect(planModel({ ...llama, sliding_window: 9 }).notes.join()).toContain('a window of 9 tokens');
+    const ofClass = { model_type: 'gpt_oss', head_dim: 8 };
+    expect(windows(ofClass)).toEqual([128, undefined, 128, undefined]);
+    expect(windows({ ...ofClass, sliding_window: null })).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it('null, where a class would take a number of its own', () => {
+    const heads = (config: object) => planModel({ ...llama, model_type: 'jamba', ...config }).layers[0];
+    expect(heads({})).toMatchObject({ numKeyValueHeads: 8 });
+    const wide = { hidden_size: 128, num_attention_heads: 16 };
+    expect(heads(wide)).toMatchObject({ numKeyValueHeads: 8 });
+    expect(heads({ ...wide, num_key_value_heads: null })).toMatchObject({ numKeyValueHeads: 16 });
+  });
+
+  it('a decoder that sees a text both ways keeps nothing', () => {
+    expect(planModel(llama).cache).not.toBeNull();
+    expect(planModel({ ...llama, is_causal: false }).cache).toBeNull();
+    expect(planModel({ ...llama, use_bidirectional_attention: true }).cache).toBeNull();
+    expect(planModel({ ...llama, use_bidirectional_attention: 'vision' }).cache).not.toBeNull(); // images alone
   });
 
   it('two models put together: the decoder attends to the encoder too', () => {
@@ -157,6 +180,14 @@ describe('what is not understood is named, and the number it touches', () => {
     [{ index_head_dim: 128 }, 'cache', 'index_head_dim'],
     [{ attention_window: [4, 4] }, 'cache', 'attention_window'],
     [{ use_head_gate: true }, 'parameters', 'use_head_gate'],
+    [{ attention_bias: 'yes' }, 'parameters', 'attention_bias'],
+    [{ sliding_window: [4, null, 4, null] }, 'cache', 'sliding_window'],
+    [{ head_dim: [8, 8, 8, 8] }, 'cache', 'head_dim'],
+    [{ attention_type: 'block_sparse' }, 'cache', 'attention_type'],
+    [{ compress_ratio: 4 }, 'cache', 'compress_ratio'],
+    [{ total_ut_steps: 4 }, 'cache', 'total_ut_steps'],
+    [{ num_kv_groups: '2' }, 'cache', 'num_kv_groups'],
+    [{ num_attention_experts: 4 }, 'parameters', 'num_attention_experts'],
     [{ layer_types: ['full_attention', 'delta', 'full_attention', 'mamba'] }, 'attentionLayers', 'delta'],
     [{ model_type: 'tomorrow' }, 'parameters', 'tomorrow'],
   ] as const)('%o', (config, number, word) => {
@@ -180,13 +211,18 @@ describe('what is not understood is named, and the number it touches', () => {
   });
 
   it('keys without a bearing on attention are passed over', () => {
-    const others = { vocab_size: 9, rope_theta: 1e4, attention_dropout: 0.1, mlp_bias: true, num_experts: 8 };
+    const others = {
+      ...{ vocab_size: 9, rope_theta: 1e4, attention_dropout: 0.1, mlp_bias: true, num_experts: 8 },
+      ...{ attention_bias: 0, attn_implementation: 'sdpa', attention_mode: 'flash_attention_2' },
+    };
     expect(planModel({ ...llama, ...others, sliding_window: null }).unsure).toEqual(certain);
   });
 });
 
 describe('refuses', () => {
   const small = { hidden_size: 64, num_hidden_layers: 2, num_attention_heads: 8 };
+  const within = (depth: number, config: object): object =>
+    depth === 0 ? config : { text_config: within(depth - 1, config) };
 
   it.each([
     [{}, /must have .*num_hidden_layers/],
@@ -200,6 +236,7 @@ describe('refuses', () => {
     [{ ...small, num_key_value_heads: [-1, 2] }, /num_key_value_heads must be a list of whole numbers/],
     [{ ...small, attn_layer_period: 2, attn_layer_offset: 'x' }, /attn_layer_offset must be a whole number/],
     [{ ...small, block_configs: [1] }, /block_configs must hold an object with attention for each block/],
+    [within(9, small), /must hold its text's within 8 others/],
     [null, /must be the object of a config.json/],
     [[1], /must be the object of a config.json/],
   ])('%o', (config, message) => {

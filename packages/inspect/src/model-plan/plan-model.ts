@@ -76,15 +76,23 @@ function unsureOf(type: string | undefined, family: Family | undefined): Unsure 
   return { attentionLayers: keys(), parameters: keys(), cache: keys() };
 }
 
+/** Objects within objects of a config of several models. */
+const deepest = 8;
+
 /** Models of text and something else keep the sizes of their text in an object of its own. */
-function textModel(whole: ConfigReader): { readonly reader: ConfigReader; readonly notes: string[] } {
+function textModel(
+  whole: ConfigReader,
+  depth = 0,
+): { readonly reader: ConfigReader; readonly notes: string[] } {
+  if (depth > deepest)
+    throw new ConfigError('planModel', `config must hold its text's within ${deepest} others`);
   const path = ['text_config', 'llm_config', 'language_config', 'language_model', 'thinker_config'];
   const own = whole.layers(...names.layers) !== undefined && whole.value(...names.heads) !== undefined;
   const inner = own ? undefined : whole.within(...path);
   const others = whole.parts().filter((name) => !inner?.path.startsWith(`${name}.`));
   const notes = others.map((name) => `its ${name} is another part of the model, and is not counted`);
   if (!inner) return { reader: whole, notes };
-  const deeper = textModel(inner);
+  const deeper = textModel(inner, depth + 1);
   return { reader: deeper.reader, notes: [...notes, ...deeper.notes] };
 }
 
@@ -92,6 +100,8 @@ function roleOf(reader: ConfigReader, family: Family | undefined): Role {
   const classes = (reader.list('architectures') ?? []).map(String).join();
   if (reader.flag('is_encoder_decoder') ?? false) return 'encoder-decoder';
   if (reader.flag('is_decoder') ?? false) return 'decoder';
+  const isBothWays = [true, 'all'].includes(reader.value('use_bidirectional_attention') as boolean | string);
+  if (isBothWays || reader.flag('is_causal', 'causal') === false) return 'encoder'; // an embedding of texts
   if (family) return family.role ?? 'decoder';
   return /MaskedLM|ImageClassification|SequenceClassification|TokenClassification/.test(classes)
     ? 'encoder'

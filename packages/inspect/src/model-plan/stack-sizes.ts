@@ -76,8 +76,8 @@ export function stackSizes(part: Part, side: 'encoder' | 'decoder'): StackSizes 
     heads,
     keyValueHeads: hasOne
       ? 1
-      : (said ?? groupedBlocks(reader, heads) ?? defaulted(part, 'num_key_value_heads')),
-    headDim: reader.size(...names.headDim) ?? defaulted(part, 'head_dim') ?? defaulted(part, 'd_kv'),
+      : (said ?? groupedBlocks(reader, heads) ?? unlessNull(part, 'num_key_value_heads')),
+    headDim: reader.size(...names.headDim) ?? unlessNull(part, 'head_dim') ?? unlessNull(part, 'd_kv'),
     biases: biasesOf(part),
     hasGate: (family?.hasGate ?? false) || isGated,
   };
@@ -102,9 +102,14 @@ function oneKeyValueHead(reader: ConfigReader, inner: ConfigReader): boolean {
   const isNewer = reader.flag('new_decoder_architecture') === true;
   const isGrouped = reader.size('multi_query_group_num') !== undefined;
   const isSaid = reader.flag('multi_query', 'multi_query_attention') === true;
-  const isKind = inner.text('attn_type') === 'multiquery_attention';
+  const isKind =
+    inner.text('attn_type') === 'multiquery_attention' || reader.text('attention_head_type') === 'multiquery';
   return isKind || (isSaid && !isNewer && !isGrouped);
 }
+
+/** Null in a file says that it follows from other sizes. */
+const unlessNull = (part: Part, name: string) =>
+  part.reader.mentions(name) ? undefined : defaulted(part, name);
 
 function defaulted({ family, notes }: Part, name: string): number | undefined {
   const value = family?.defaults?.[name];
@@ -135,7 +140,8 @@ export function markUnread({ reader, unsure }: Part): void {
 }
 
 function markKey(unsure: Unsure, key: string): void {
-  const ofCache = /window|sliding|local|global|shar|kv|latent|key|value|head|pattern|types|hybrid|cross/;
+  const ofCache =
+    /window|sliding|local|global|shar|kv|latent|key|value|head|pattern|types?$|mode|hybrid|cross|sparse|compress|bidirection|loop|recurr|ut_|causal/;
   const ofParameters = /bias|gate|sink|lora|rank|head|query|key|value|kv|shar|cross|attn|attention/;
   if (ofCache.test(key)) unsure.cache.push(key);
   if (ofParameters.test(key) || !ofCache.test(key)) unsure.parameters.push(key);
