@@ -3,7 +3,7 @@ import { Command, Option } from 'commander';
 import { type BackendName, backendNames } from '../backends/backend-name';
 import { wholeNumber } from '../command-line/option-values';
 import type { Outlet } from '../command-line/outlet';
-import { writablePath } from '../command-line/user-path';
+import { writablePaths } from '../command-line/user-path';
 import { encoderName } from './choose-reader';
 
 interface AttentionFlags {
@@ -43,10 +43,7 @@ export function attentionCommand(outlet: Outlet): Command {
       ),
     )
     .action(async (text: string, { svg, html, beside, ...rest }: AttentionFlags) => {
-      const files = {
-        ...(svg !== undefined && { svg: writablePath(svg, '--svg') }),
-        ...(html !== undefined && { html: writablePath(html, '--html') }),
-      };
+      const files = writablePaths({ svg, html });
       const { drawAttention } = await import('./draw-attention');
       await drawAttention(
         { texts: beside === undefined ? [text] : [text, beside], ...rest, ...files },

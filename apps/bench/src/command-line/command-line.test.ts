@@ -154,6 +154,8 @@ describe('runCommandLine', () => {
     [['--json', '\x1b[31m/x'], 'there is no folder'],
     [['--json', 'no/such/folder/file.json'], 'there is no folder'],
     [['--json', '.'], 'is a folder'],
+    [['--json', 'one.file', '--html', 'one.file'], '--json and --html are one file: '],
+    [['attention', 'a whale', '--svg', 'a.file', '--html', './a.file'], '--svg and --html are one file: '],
     [['--html', 'no/such/folder/page.html'], '--html: there is no folder'],
     [
       ['--html', 'page.html', '--position', 'rotary'],

@@ -15,7 +15,7 @@ import { UsageError } from './errors';
 import { printable } from './json-object';
 import { listOf, oneOf, wholeNumber } from './option-values';
 import type { Outlet } from './outlet';
-import { writablePath } from './user-path';
+import { writablePath, writablePaths } from './user-path';
 
 /** Runs it and gives the exit code: 0, 1 for a wrong result or a defect, 2 for a wrong command line. */
 export async function runCommandLine(args: readonly string[], outlet: Outlet): Promise<number> {
@@ -94,15 +94,10 @@ function createProgram(outlet: Outlet): Command {
 
 async function runJob(flags: BenchFlags, outlet: Outlet): Promise<void> {
   const { quick = false, json, html, backend, position, ...choice } = flags;
-  const shared = {
-    quick,
-    ...(json !== undefined && { json: writablePath(json) }),
-    ...(backend && { backend }),
-  };
+  const shared = { quick, ...writablePaths({ json, html }), ...(backend && { backend }) };
   if (!position) {
-    const page = html === undefined ? {} : { html: writablePath(html, '--html') };
     const { bench } = await import('../bench');
-    return bench({ ...shared, ...page, choice }, outlet);
+    return bench({ ...shared, choice }, outlet);
   }
   const [other] = Object.keys({ ...choice, ...(html !== undefined && { html }) });
   if (other) throw new UsageError(`--position is a comparison of its own, which does not take --${other}`);

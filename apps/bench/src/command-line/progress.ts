@@ -24,7 +24,7 @@ export function createProgress(stream: Stream): Progress {
   let shown = false;
   const show = (text: string) => {
     shown = true;
-    stream.write(eraseLine + text.slice(0, (stream.columns ?? 80) - 1));
+    stream.write(eraseLine + text.slice(0, (stream.columns || 80) - 1));
   };
   return {
     stage: (text) => {

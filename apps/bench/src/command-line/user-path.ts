@@ -31,6 +31,26 @@ export function writablePath(file: string, option = '--json'): string {
   return path;
 }
 
+/**
+ * The same of several options, by their names.
+ *
+ * @throws UsageError also where one would write over the other
+ */
+export function writablePaths<Name extends string>(
+  files: Readonly<Record<Name, string | undefined>>,
+): { readonly [Each in Name]?: string } {
+  const paths = new Map<string, string>();
+  for (const [name, file] of Object.entries<string | undefined>(files)) {
+    if (file === undefined) continue;
+    const path = writablePath(file, `--${name}`);
+    const isDevice = existsSync(path) && !statSync(path).isFile();
+    const other = [...paths].find(([, taken]) => taken === path && !isDevice);
+    if (other) throw new UsageError(`--${other[0]} and --${name} are one file: ${path}`);
+    paths.set(name, path);
+  }
+  return Object.fromEntries(paths) as { [Each in Name]?: string };
+}
+
 /** @throws UsageError where it cannot be written after all: the disk is full, the folder is gone */
 export function writeTo(path: string, text: string): void {
   try {

@@ -6,7 +6,7 @@ import { outweighsFrom, weightBytes } from '../matrix/memory';
 import type { Brought, MeasuredCell } from '../matrix/result';
 import { isBusy, timeOf } from '../matrix/speed-up';
 import { formatBytes } from '../print/byte-size';
-import { count, percent, threeDigits } from '../print/format-number';
+import { atMost, count, percent, threeDigits } from '../print/format-number';
 import type { ComparisonCases } from './cases';
 import { fewTokens } from './comparison';
 
@@ -35,10 +35,7 @@ export function whatItBrings(
     decode.find((cell) => cell.tokens === fewTokens && cell.variant === like.variant && cell.batch === batch);
   const empty = fewer && [almostEmpty(full), almostEmpty(fewer)];
   const busy = isBusy([full, slower, fewer, copied, ...(empty ?? [])].filter((cell) => cell !== undefined));
-  const contrast = (from: MeasuredCell, to: MeasuredCell): Contrast => ({
-    ...{ from: sideOf(from, busy), to: sideOf(to, busy) },
-    speedUp: timeOf(from, busy) / timeOf(to, busy),
-  });
+  const contrast = (...pair: readonly [from: MeasuredCell, to: MeasuredCell]) => contrastOf(pair, busy);
   return {
     layer: shape.title,
     ...{ tokens, batch, cache },
@@ -70,6 +67,12 @@ export function projectionsOf(times: readonly number[]): Pick<Brought, 'projecti
   if (!(saved > 0)) return {}; // less than the machine's noise
   return { projections: { tokens: fewTokens, saved, ofProjections, share: ofProjections / saved } };
 }
+
+/** Two cells that differ in one choice, by processor time where they are `busy`. */
+export const contrastOf = ([from, to]: readonly [MeasuredCell, MeasuredCell], busy: boolean): Contrast => ({
+  ...{ from: sideOf(from, busy), to: sideOf(to, busy) },
+  speedUp: timeOf(from, busy) / timeOf(to, busy),
+});
 
 function sideOf(cell: MeasuredCell, busy: boolean): Contrast['from'] {
   const { ran, keyValueHeads, cache, time, cacheBytes, error } = cell;
@@ -108,7 +111,7 @@ export function broughtLines(brought: Brought, backend: string, width: number): 
 }
 
 function kernelSentence({ from, to, speedUp }: Contrast): string {
-  const error = Math.max(from.error, to.error).toExponential(0);
+  const error = atMost(Math.max(from.error, to.error));
   return (
     `${to.kernel} gives the same numbers as ${from.kernel}, both within ${error} of doubles, and a token ` +
     `${threeDigits(speedUp)} times as fast: ${threeDigits(to.tokensPerSecond)} instead of ` +

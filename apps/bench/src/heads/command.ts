@@ -4,7 +4,7 @@ import { encoderName } from '../attention/choose-reader';
 import { type BackendName, backendNames } from '../backends/backend-name';
 import { listOf } from '../command-line/option-values';
 import type { Outlet } from '../command-line/outlet';
-import { writablePath } from '../command-line/user-path';
+import { writablePaths } from '../command-line/user-path';
 
 interface HeadsFlags {
   readonly only?: readonly string[];
@@ -34,10 +34,7 @@ export function headsCommand(outlet: Outlet): Command {
       ),
     )
     .action(async (model: string, { json, svg, ...rest }: HeadsFlags) => {
-      const files = {
-        ...(json !== undefined && { json: writablePath(json) }),
-        ...(svg !== undefined && { svg: writablePath(svg, '--svg') }),
-      };
+      const files = writablePaths({ json, svg });
       const { runHeads } = await import('./run-heads');
       await runHeads({ model, ...rest, ...files }, outlet);
     });

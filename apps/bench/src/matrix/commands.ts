@@ -32,8 +32,10 @@ export function fullCommand(outlet: Outlet): Command {
     .option('--fresh', 'measure all anew, whatever an earlier run has kept')
     .option('--json <file>', 'where the numbers are kept', 'bench-full.json')
     .action(async ({ fresh = false, json, ...rest }: FullFlags) => {
-      const { runFull } = await import('./full');
-      await runFull({ fresh, json: writablePath(json), ...rest }, outlet);
+      const { pageBeside, runFull } = await import('./full');
+      const path = writablePath(json);
+      writablePath(pageBeside(path)); // in half an hour it would be late
+      await runFull({ fresh, json: path, ...rest }, outlet);
     });
 }
 

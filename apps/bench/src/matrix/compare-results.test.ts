@@ -47,6 +47,12 @@ describe('compareResults', () => {
     expect([compared, onlyBefore.length, onlyAfter.length]).toEqual([1, 2, 2]);
   });
 
+  it('compares processor time where a machine was busy, so that others make nothing slower', () => {
+    const busy = { busy: true, processorShare: 0.5, processorTime: 10 };
+    expect(slowdown(steady(10, { processorTime: 10 }), steady(20, busy))).toEqual([0, 0, 0]);
+    expect(slowdown(steady(10, { processorTime: 5 }), steady(20, busy))).toEqual([1, 0, 0]);
+  });
+
   it('finds more bytes', () => {
     const { larger } = compareResults(of(cellLike()), of(cellLike({ peakBytes: 2 ** 21 })), 0.1);
     expect(larger).toHaveLength(1);
@@ -72,7 +78,7 @@ it('tells what became slower, from what to what, and marks a busy machine', () =
     '',
     'more bytes',
     'decode, llama-2-7b, multi-head, best, static cache, wasm, 1 × 64: 1 MiB → 2 MiB at their peak',
-    '≈: measured on a busy machine',
+    '≈: measured on a busy machine: ratios of processor time, where one thread computed',
     'only in the second: 1, decode, llama-2-7b, multi-head, best, static cache, wasm, 1 × 1',
   ]);
 });

@@ -3,11 +3,12 @@ import { formatBytes } from '../print/byte-size';
 import { count, threeDigits } from '../print/format-number';
 import { alignWithin } from '../print/table';
 import type { MatrixResult, MeasuredCell, Times } from './result';
+import { speedUp } from './speed-up';
 
 export interface Change {
   readonly before: MeasuredCell;
   readonly after: MeasuredCell;
-  /** The median after over that before. */
+  /** The median after over that before: of processor time where one was measured on a busy machine. */
   readonly ratio: number;
   /** The medians differ by more than their own uncertainty. */
   readonly certain: boolean;
@@ -56,7 +57,7 @@ function changeOf(before: MeasuredCell, after: MeasuredCell): Change {
   const [low, high] = notch(after.time);
   const [earlierLow, earlierHigh] = notch(before.time);
   return {
-    ...{ before, after, ratio: after.time.median / before.time.median },
+    ...{ before, after, ratio: speedUp(after, before) },
     certain: low > earlierHigh || high < earlierLow,
   };
 }
@@ -92,7 +93,7 @@ export function changeLines(
     ),
     ...(larger.length > 0 ? ['', 'more bytes', ...larger.map(bytesLine)] : []),
     ...([...slower, ...unsure, ...faster].some(({ before, after }) => before.busy || after.busy)
-      ? ['≈: measured on a busy machine']
+      ? ['≈: measured on a busy machine: ratios of processor time, where one thread computed']
       : []),
     ...countLine('only in the first', onlyBefore),
     ...countLine('only in the second', onlyAfter),

@@ -29,6 +29,9 @@ export interface FullOptions {
 
 const command = 'bench full';
 
+/** Where the report goes. */
+export const pageBeside = (json: string) => `${json.replace(/\.json$/, '')}.html`;
+
 /** Tests bring their own. */
 interface Parts {
   readonly plan: typeof fullPlan;
@@ -101,7 +104,7 @@ export async function runFull(
   const result = { ...measured, ...(brought && { brought }), ...(await see(outlet)) };
   progress.clear();
   keep(json, result);
-  const page = `${json.replace(/\.json$/, '')}.html`;
+  const page = pageBeside(json);
   writeTo(page, reportPage(result));
   print(['', `${result.cells.length} cells, ${result.absent.length} absent: ${json}, ${page}`]);
   const wrong = result.absent.filter(({ why }) => why === 'wrong');

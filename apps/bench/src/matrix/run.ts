@@ -27,7 +27,7 @@ const method = [
     'with positions the whole layer on few tokens, and the call against one pass; in training the gradient along a direction. ' +
     'A wrong answer is not timed.',
   'Operations: projections and visible pairs, two for each product and its sum. Bytes: inputs, weights, keys and values, ' +
-    'and outputs, once each. Shares are of what one thread of the backend reached in the same run.',
+    'and outputs, once each. Shares are of what the backend itself reached in the same run, with the threads that are named beside it.',
   `A cell is busy where the process had less than ${leastShare} of a processor while it was timed: ratios to it are unsure.`,
   'Layers of one shape hold equal weights in common, so that the first call of a later cell finds some of them packed.',
   'Weights, and the tokens that stand in a cache, are made up.',

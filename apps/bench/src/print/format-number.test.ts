@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { count, percent, threeDigits, times } from './format-number';
+import { atMost, count, percent, threeDigits, times } from './format-number';
 
 it('writes numbers in few digits', () => {
   expect(count(1_048_576)).toBe('1,048,576');
@@ -12,4 +12,15 @@ it('writes numbers in few digits', () => {
   ]);
   expect([1, 1.634, 0.5, 32].map(times)).toEqual(['1 ×', '1.63 ×', '0.50 ×', '32 ×']);
   expect(percent(0.256)).toBe('26 %');
+});
+
+it('writes a bound in one digit, never below the number', () => {
+  expect([1.44e-6, 1e-6, 3.2e-7, 9.5e-7, 2.9e-7].map(atMost)).toEqual([
+    '2e-6',
+    '1e-6',
+    '4e-7',
+    '1e-6',
+    '3e-7',
+  ]);
+  expect(atMost(0)).toBe('0e+0');
 });

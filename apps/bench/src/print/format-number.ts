@@ -12,4 +12,11 @@ export function threeDigits(n: number): string {
 /** How many times: `1.63 ×`, and `4 ×` where it is whole. */
 export const times = (ratio: number) => `${Number.isInteger(ratio) ? ratio : ratio.toFixed(2)} ×`;
 
+/** What a number is at most, with one digit: `2e-6` of 1.4e-6. */
+export function atMost(n: number): string {
+  const near = Number(n.toExponential(0));
+  const power = 10 ** Math.floor(Math.log10(n));
+  return near >= n ? near.toExponential(0) : ((Math.floor(n / power) + 1) * power).toExponential(0);
+}
+
 export const percent = (share: number) => `${(100 * share).toFixed(0)} %`;

@@ -21,4 +21,7 @@ if (!process.argv.includes('--keep')) {
 }
 const measured: Measured = JSON.parse(readFileSync(record, 'utf8'));
 writeFileSync(file('docs/images/head.svg'), pictureOf(measured.picture));
-writeFileSync(file('README.md'), withParts(readFileSync(file('README.md'), 'utf8'), measured));
+const [readme, performance] = [file('README.md'), file('docs/performance.md')].map((path) =>
+  readFileSync(path, 'utf8'),
+);
+writeFileSync(file('README.md'), withParts(readme!, measured, performance!));

@@ -7,15 +7,27 @@ import { pictureOf, withParts } from './readme-parts';
 
 const read = (path: string) =>
   readFileSync(fileURLToPath(new URL(`../../../../${path}`, import.meta.url)), 'utf8');
+const performance = read('docs/performance.md');
 const measured: Measured = JSON.parse(read('docs/images/measured.json'));
 
 it('the README holds the numbers that were measured', () => {
   const readme = read('README.md');
-  expect(withParts(readme, measured)).toBe(readme); // npx pnpm readme --keep
+  expect(withParts(readme, measured, performance)).toBe(readme); // npx pnpm readme --keep
 });
 
 it('its picture is drawn from the weights that were read', () => {
   expect(read('docs/images/head.svg')).toBe(pictureOf(measured.picture));
+});
+
+it.each([
+  ['that', 'whale'],
+  ['was', 'ship'],
+])('“%s” looks most at “%s”, as the README says', (from, to) => {
+  const { tokens, weights } = measured.picture;
+  const row = weights[tokens.indexOf(from)]!;
+  const piece = tokens[row.indexOf(Math.max(...row))]!;
+  expect(to.startsWith(piece)).toBe(true);
+  expect(read('README.md').replace(/\s+/g, ' ')).toMatch(new RegExp(`“${from}” (looks )?at “${to}”`));
 });
 
 it('the weights are those of the published encoder', async () => {
@@ -27,8 +39,10 @@ it('the weights are those of the published encoder', async () => {
 });
 
 it('what has no place in a README is refused', () => {
-  expect(() => withParts('# Title', measured)).toThrow('README.md must hold 2 times');
-  expect(() => withParts(read('README.md').replaceAll('<!-- end of measured -->', ''), measured)).toThrow(
-    'after each',
-  );
+  const readme = read('README.md');
+  const written = (text: string) => () => withParts(text, measured, performance);
+  expect(written('# Title')).toThrow('must have a point “Fast.”');
+  expect(written(readme.replaceAll('<!-- measured', '<!--'))).toThrow('README.md must hold 2 times');
+  expect(written(readme.replaceAll('<!-- end of measured -->', ''))).toThrow('after each');
+  expect(() => withParts(readme, measured, '')).toThrow('docs/performance.md must hold');
 });

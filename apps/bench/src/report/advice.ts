@@ -2,7 +2,7 @@
 import type { Brought, MatrixResult } from '../matrix/result';
 import { type Html, html } from '../page/html';
 import { formatBytes } from '../print/byte-size';
-import { count, percent, threeDigits } from '../print/format-number';
+import { atMost, count, percent, threeDigits } from '../print/format-number';
 
 type Contrast = NonNullable<Brought['kernel']>;
 
@@ -45,7 +45,7 @@ export function answersOf({ brought, backends, load }: MatrixResult): Html {
           contrastAnswer(
             'What the kernel brings a token',
             kernel,
-            `${kernel.to.kernel} instead of ${kernel.from.kernel}: the same numbers, within ${Math.max(kernel.from.error, kernel.to.error).toExponential(0)} of doubles`,
+            `${kernel.to.kernel} instead of ${kernel.from.kernel}: the same numbers, within ${atMost(Math.max(kernel.from.error, kernel.to.error))} of doubles`,
           ),
         ]
       : []),
@@ -63,7 +63,7 @@ export function answersOf({ brought, backends, load }: MatrixResult): Html {
           contrastAnswer(
             'What fewer key/value heads bring',
             heads,
-            `${heads.to.keyValueHeads} instead of ${heads.from.keyValueHeads}: ${formatBytes(heads.to.cacheBytes)} a layer instead of ${formatBytes(heads.from.cacheBytes)}${projections ? `; ${percent(projections.share)} of it are smaller projections` : ''}`,
+            `${heads.to.keyValueHeads} instead of ${heads.from.keyValueHeads}: ${formatBytes(heads.to.cacheBytes)} a layer instead of ${formatBytes(heads.from.cacheBytes)}${projections ? `; ${percent(projections.share)} of the time saved by smaller projections` : ''}`,
           ),
         ]
       : []),

@@ -1,49 +1,71 @@
 // What each choice brings a token, out of all cells of a result: of two that differ in one choice alone, and took turns.
 import { fewTokens } from '../compare/comparison';
-import { projectionsOf } from '../compare/what-it-brings';
+import { contrastOf, projectionsOf } from '../compare/what-it-brings';
 import type { Brought, CellAxes, MatrixResult, MeasuredCell } from '../matrix/result';
-import { turnsOf } from './cell-lines';
+import { isBusy } from '../matrix/speed-up';
+import { lengthsIn, turnsOf } from './cell-lines';
 
-type Contrast = NonNullable<Brought['kernel']>;
 type Choice = 'kernel' | 'cache' | 'variant';
+type Pair = readonly [from: MeasuredCell, to: MeasuredCell];
+type Pairs = { readonly [Name in 'kernel' | 'heads' | 'storage']?: Pair };
 
-/** Of the largest layer that was decoded, with its longest context; undefined where there is no such pair. */
+/** Of the largest layer that was decoded, with one context for all; undefined where there is no such pair. */
 export function broughtOf({ cells, layers, memory }: MatrixResult): Brought | undefined {
   const decode = cells.filter(({ phase, batch }) => phase === 'decode' && batch === 1);
   const ordered = [...layers].sort((a, b) => b.embedDim - a.embedDim);
   for (const { name, title } of ordered) {
-    const own = decode.filter(({ layer }) => layer === name).sort((a, b) => b.tokens - a.tokens);
-    const kernel = pairOf(own, 'kernel', (from, to) => from.ran === 'composed' && to.kernel === 'best');
-    const usual = kernel?.[1].cache ?? own[0]?.cache;
-    const heads = pairOf(
-      own,
-      'variant',
-      (from, to) =>
-        from.variant === cells[0]!.variant &&
-        to.keyValueHeads < from.keyValueHeads &&
-        to.kernel === 'best' &&
-        to.cache === usual,
-    );
-    const storage = pairOf(own, 'cache', (from, to) => from.cache === 'growing' && to.cache === 'static');
-    const [, full] = kernel ?? storage ?? heads ?? [];
+    const own = decode.filter(({ layer }) => layer === name);
+    const pairs = mostPairs(own, cells[0]!.variant);
+    const { kernel, heads, storage } = pairs;
+    const full = heads?.[0] ?? kernel?.[1] ?? storage?.[1];
     if (!full) continue;
-    const base = heads?.[0] ?? full;
-    const rows = memory.filter((row) => row.layer === name && row.cache === base.cache);
-    const pairs = [kernel, heads, storage].filter((pair) => pair !== undefined);
+    const rows = memory.filter((row) => row.layer === name && row.cache === full.cache);
+    const busy = isBusy(Object.values(pairs).flat());
     return {
       layer: title,
-      ...{ tokens: base.tokens, batch: base.batch, cache: base.cache },
-      ...(kernel && { kernel: contrastOf(kernel) }),
-      ...(heads && { heads: contrastOf(heads), ...projectionsIn(own, heads) }),
-      ...(storage && { storage: contrastOf(storage) }),
-      outweighs: [base, ...(heads ? [heads[1]] : [])].flatMap(({ variant, keyValueHeads }) => {
+      ...{ tokens: full.tokens, batch: full.batch, cache: full.cache },
+      ...(kernel && { kernel: contrastOf(kernel, busy) }),
+      ...(heads && { heads: contrastOf(heads, busy), ...projectionsIn(own, heads) }),
+      ...(storage && { storage: contrastOf(storage, busy) }),
+      outweighs: [full, ...(heads ? [heads[1]] : [])].flatMap(({ variant, keyValueHeads }) => {
         const tokens = rows.find((row) => row.variant === variant)?.outweighsFrom;
         return tokens === undefined ? [] : [{ keyValueHeads, tokens }];
       }),
-      busy: pairs.flat().some(({ busy }) => busy),
+      busy,
     };
   }
   return undefined;
+}
+
+/** With the length that has the most of them, the longest where several do. */
+function mostPairs(cells: readonly MeasuredCell[], variant: string): Pairs {
+  const lengths = [...lengthsIn(cells)].sort((a, b) => b - a);
+  return lengths
+    .map((tokens) =>
+      pairsIn(
+        cells.filter((cell) => cell.tokens === tokens),
+        variant,
+      ),
+    )
+    .reduce((most, one) => (Object.keys(one).length > Object.keys(most).length ? one : most), {});
+}
+
+function pairsIn(cells: readonly MeasuredCell[], variant: string): Pairs {
+  const kernel = pairOf(
+    cells,
+    'kernel',
+    (from, to) => from.ran === 'composed' && to.kernel === 'best' && to.ran !== from.ran,
+  );
+  const usual = kernel?.[1].cache ?? cells[0]!.cache;
+  const isFewer = (from: MeasuredCell, to: MeasuredCell) =>
+    from.variant === variant && to.keyValueHeads < from.keyValueHeads;
+  const heads = pairOf(
+    cells,
+    'variant',
+    (from, to) => isFewer(from, to) && to.kernel === 'best' && to.cache === usual,
+  );
+  const storage = pairOf(cells, 'cache', (from, to) => from.cache === 'growing' && to.cache === 'static');
+  return { ...(kernel && { kernel }), ...(heads && { heads }), ...(storage && { storage }) };
 }
 
 const choices: readonly (keyof CellAxes)[] = ['variant', 'position', 'kernel', 'cache', 'backend', 'tokens'];
@@ -53,7 +75,7 @@ function pairOf(
   cells: readonly MeasuredCell[],
   choice: Choice,
   fits: (from: MeasuredCell, to: MeasuredCell) => boolean,
-): readonly [MeasuredCell, MeasuredCell] | undefined {
+): Pair | undefined {
   const others = choices.filter((name) => name !== choice);
   for (const to of cells) {
     const from = cells.find(
@@ -66,10 +88,7 @@ function pairOf(
 }
 
 /** Where the same two were measured in the same turns with an almost empty cache. */
-function projectionsIn(
-  cells: readonly MeasuredCell[],
-  heads: readonly [MeasuredCell, MeasuredCell],
-): Pick<Brought, 'projections'> {
+function projectionsIn(cells: readonly MeasuredCell[], heads: Pair): Pick<Brought, 'projections'> {
   const others = choices.filter((name) => name !== 'tokens');
   const empty = heads.map((like) =>
     cells.find(
@@ -83,25 +102,4 @@ function projectionsIn(
   return found.length === 4 && heads[0].tokens > fewTokens
     ? projectionsOf(found.map(({ time }) => time.median))
     : {};
-}
-
-function contrastOf([from, to]: readonly [MeasuredCell, MeasuredCell]): Contrast {
-  return { from: sideOf(from), to: sideOf(to), speedUp: from.time.median / to.time.median };
-}
-
-function sideOf({
-  ran,
-  keyValueHeads,
-  cache,
-  time,
-  tokensPerSecond,
-  cacheBytes,
-  error,
-}: MeasuredCell): Contrast['from'] {
-  return {
-    kernel: ran,
-    ...{ keyValueHeads, cache, tokensPerSecond, error },
-    milliseconds: time.median,
-    cacheBytes: cacheBytes?.allocated ?? 0,
-  };
 }

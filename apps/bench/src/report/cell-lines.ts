@@ -39,15 +39,21 @@ export const turnsOf = ({ turns }: MeasuredCell) => turns;
 export const cellsOf = ({ cells }: MatrixResult, layer: string, phase: Phase) =>
   cells.filter((cell) => cell.layer === layer && cell.phase === phase && cell.batch === 1);
 
-/** By the turns that they took: those that have several lengths, or all as one where none has. */
+/** By the turns that they took: those that have several lengths, or all where none has. */
 export function overLengths(cells: readonly MeasuredCell[]): MeasuredCell[][] {
   const groups = new Map<string | undefined, MeasuredCell[]>();
   for (const cell of cells) groups.set(turnsOf(cell), [...(groups.get(turnsOf(cell)) ?? []), cell]);
   const linesIn = (group: readonly MeasuredCell[]) => group.length / lengthsIn(group).size;
   const long = [...groups.values()].filter((group) => lengthsIn(group).size > 1);
-  const several = long.filter((group) => linesIn(group) > 1); // one line alone is in another picture, too
-  if (several.length > 0) return several;
-  return long.length > 0 ? long : [...groups.values()];
+  const several = long.filter((group) => linesIn(group) > 1);
+  const longestIn = (group: readonly MeasuredCell[]) => Math.max(...group.map(({ tokens }) => tokens));
+  const most = longestIn(several.flat());
+  // One line alone is in another picture, too, unless it goes on behind the end of all.
+  if (several.length > 0) return long.filter((group) => several.includes(group) || longestIn(group) > most);
+  if (long.length > 0) return long;
+  const all = [...groups.values()];
+  const compared = all.filter((group) => group.length > 1);
+  return compared.length > 0 ? compared : all;
 }
 
 export const lengthsIn = (cells: readonly MeasuredCell[]) => new Set(cells.map(({ tokens }) => tokens));
@@ -55,9 +61,12 @@ export const lengthsIn = (cells: readonly MeasuredCell[]) => new Set(cells.map((
 /** The base first; its choices are not named. */
 export function linesOf(cells: readonly MeasuredCell[], base: Base): CellLine[] {
   const lines = new Map<string, MeasuredCell[]>();
+  const othersOf = (cell: MeasuredCell) => choices.filter((choice) => cell[choice] !== base[choice]);
+  const ran = cells.find((cell) => othersOf(cell).length === 0)?.ran;
   for (const cell of cells) {
-    const others = choices.filter((choice) => cell[choice] !== base[choice]);
+    const others = othersOf(cell);
     if (others.length > 1) continue;
+    if (others[0] === 'kernel' && cell.ran === ran) continue; // the best kernel by its own name
     const name = others.length === 0 ? base.variant : nameOf(others[0]!, cell);
     lines.set(name, [...(lines.get(name) ?? []), cell]);
   }

@@ -49,11 +49,13 @@ ${table({
   head: ['layer', 'attention weights', 'output'],
   rows: layers.map(({ weights, output }, l) => [
     `layer ${l + 1}`,
-    { text: weights.toExponential(1), value: weights },
-    { text: output.toExponential(1), value: output },
+    { text: exponential(weights), value: weights },
+    { text: exponential(output), value: output },
   ]),
 })}`;
 }
+
+const exponential = (difference: number) => (difference === 0 ? '0' : difference.toExponential(1));
 
 function absent({ absent: cells }: MatrixResult): Html | undefined {
   if (cells.length === 0) return undefined;

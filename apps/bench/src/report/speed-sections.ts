@@ -1,6 +1,6 @@
 // Decoding and prefill against length, and how near both are to what the machine can do.
 import type { MatrixResult, MeasuredCell, Phase } from '../matrix/result';
-import type { Series } from '../page/chart';
+import { type Series, writeNumber, writeTokens } from '../page/chart';
 import { type Html, html } from '../page/html';
 import { threeDigits } from '../print/format-number';
 import {
@@ -14,7 +14,7 @@ import {
   rateTable,
   turnsOf,
 } from './cell-lines';
-import { chartFigure, tableFigure, writeNumber, writeTokens } from './figure';
+import { chartFigure, tableFigure } from './figure';
 
 const busyNote = 'Pale marks were measured while the machine was busy.';
 
@@ -26,6 +26,7 @@ export const prefillSection = (result: MatrixResult): Html =>
 function speedFigures(result: MatrixResult, phase: Phase): Html {
   return html`${result.layers.map((layer) => {
     const cells = cellsOf(result, layer.name, phase);
+    if (cells.length === 1 && result.cells.length > 1) return undefined; // nothing stands beside it
     return overLengths(cells).map((group, n) => speedFigure(result, group, { layer, phase, n }));
   })}`;
 }
