@@ -4,7 +4,8 @@ import { type Attention, slidingWindow } from '@polyhead/core';
 import { MultiHeadAttention } from '@polyhead/multi-head';
 import * as tf from '@tensorflow/tfjs-core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { GrowingCache, StaticCache } from './index';
+import { hasPages, ownPool } from './fixtures/own-pool';
+import { GrowingCache, RingCache, StaticCache } from './index';
 import type { RowCache } from './row-cache';
 
 const E = 12;
@@ -14,7 +15,12 @@ const tokens = (B: number, S: number, seed = 9) =>
 const kinds: [string, (attention: Attention, B?: number) => RowCache][] = [
   ['GrowingCache', (attention, B = 1) => new GrowingCache(attention.cacheShape(B))],
   ['StaticCache', (attention, B = 1) => new StaticCache(attention.cacheShape(B), { capacity: 8 })],
+  ...(hasPages ? [['PagedCache', pages] as [string, typeof pages]] : []),
 ];
+
+function pages(attention: Attention, B = 1): RowCache {
+  return ownPool(attention.cacheShape(B), 2);
+}
 
 function expectSame(actual: tf.Tensor, expected: tf.Tensor): void {
   expectClose({ actual: { output: toHost(actual) }, expected: { output: toHost(expected) } });
@@ -79,4 +85,17 @@ describe.each(kinds)('%s', (_, create) => {
     own.dispose();
     encoder.dispose();
   });
+});
+
+it('J16: a ring, which would hide keys of the encoder by token order, is refused, and stays empty', () => {
+  const attention = new MultiHeadAttention({ embedDim: E, numHeads: 3, seed: 8 });
+  const cache = new RingCache(attention.cacheShape(1), { window: 2, sinks: 0 });
+  const cross = { query: tokens(1, 2), key: tokens(1, 3) };
+  expect(() => attention.apply(cross, { cache })).toThrow(/in cross-attention a cache must show all keys/);
+  expect(cache.lengths).toEqual([0]);
+  attention.apply({ query: tokens(1, 3) }, { cache });
+  cache.seal();
+  expect(() => attention.apply({ query: tokens(1, 2) }, { cache })).toThrow(/must show all keys/);
+  cache.dispose();
+  attention.dispose();
 });

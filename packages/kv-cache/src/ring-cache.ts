@@ -34,7 +34,7 @@ type RingSizes = Readonly<Record<keyof RingCacheOptions, number>>;
  * 2023, 2309.17453). Sinks are not counted in the window: with 252 and 4, a token sees 256. Positions stay those that the
  * tokens had. Decoding with it is one pass with `anyOf(globalTokens(sinks), slidingWindow({ left: window - 1, right: 0 }))`
  * and `causal()`, also where many tokens come at once. The first tokens are those of token order: pad prompts of unequal
- * lengths at the right, since padding at the left takes the places of sinks.
+ * lengths at the right, since padding at the left takes the places of sinks. Cross-attention, which sees all keys, refuses it.
  *
  * @example
  * const cache = new RingCache(attention.cacheShape(1), { window: 252 });

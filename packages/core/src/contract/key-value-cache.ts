@@ -50,7 +50,10 @@ export interface StoredKeyValue {
   readonly order: TokenPositions;
   /** What distances see. */
   readonly positions: TokenPositions;
-  /** What the storage itself hides, as a ring does; `attend` adds it to the mask of the call. Default: nothing. */
+  /**
+   * What the storage itself hides, as a ring does: `attend` adds it to the mask of the call, and layers refuse it in
+   * cross-attention. Default: nothing.
+   */
   readonly mask?: Mask | undefined;
   /** All rows as they lie; empty where there are none, or where `materialize` alone gives them. */
   readonly parts: readonly KeyValuePart[];

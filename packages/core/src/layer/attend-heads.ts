@@ -53,6 +53,7 @@ export function attendHeads<Result extends tf.TensorContainer = AttendResult>(
   return inAnyTidy(() => {
     const { query, cross, cache, kernel, position, layer } = call;
     const { inputs, positions, staged } = turnedInputs(call);
+    if (cross) checkShowsAll(inputs);
     const options = optionsOf(call);
     options.relative = position?.tables?.(query, distancesOf(call, inputs, positions), layer);
     if (position) options.positions = positions;
@@ -133,6 +134,14 @@ function checkPositionMethod({ cross, position }: HeadsCall): void {
   throw new UnsupportedError('attendHeads', 'the position method has no meaning in cross-attention', [
     'keys are other tokens than the queries: a layer that attends to others gets no position method, or another',
     "where the keys given are the queries' own tokens, say cross: false",
+  ]);
+}
+
+/** What a ring hides, it hides by token order: of other tokens than the queries, some would be left out unnoticed. */
+function checkShowsAll({ stored }: AttentionInputs): void {
+  if (!stored?.mask) return;
+  throw new UnsupportedError('attendHeads', 'in cross-attention a cache must show all keys', [
+    'the cache hides keys by their distance from the query, which other tokens have not: take one that forgets none',
   ]);
 }
 

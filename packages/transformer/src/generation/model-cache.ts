@@ -25,7 +25,7 @@ export type CachePlan = CacheFactory | readonly (KeyValueCache | CacheFactory)[]
 export interface CachePlans {
   /** Of the decoder's own tokens. */
   readonly self: CachePlan;
-  /** Of the encoder's output. Default: as `self`. */
+  /** Of the encoder's output, all of which is seen: a ring is refused there. Default: as `self`. */
   readonly cross?: CachePlan | undefined;
 }
 
