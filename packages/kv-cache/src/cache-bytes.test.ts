@@ -65,6 +65,25 @@ describe.each(kinds)('%s as bytes', (_, create) => {
     for (const own of [cache, again]) own.dispose();
   });
 
+  it('is the same, and goes on, on another backend', async () => {
+    const own = tf.getBackend();
+    const cache = create();
+    fill(cache);
+    const [bytes, expected] = [await cacheToBytes(cache), await numbersIn(cache)];
+    append(cache, rows(1, 9));
+    const longer = await numbersIn(cache);
+    for (const backend of ['cpu', 'wasm']) {
+      await tf.setBackend(backend);
+      const again = cacheFromBytes(bytes, create());
+      expect(await numbersIn(again)).toEqual(expected);
+      append(again, rows(1, 9));
+      expect(await numbersIn(again)).toEqual(longer);
+      again.dispose();
+    }
+    await tf.setBackend(own);
+    cache.dispose();
+  });
+
   it('is refused where a bit of what describes it is another, or bytes are missing', async () => {
     const cache = create();
     fill(cache);

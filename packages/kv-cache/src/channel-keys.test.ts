@@ -4,7 +4,7 @@ import { attend, causal, composed } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { predictCacheBytes, QuantizedCache } from './index';
+import { cacheFromBytes, cacheToBytes, predictCacheBytes, QuantizedCache } from './index';
 
 const shape = { batch: 2, heads: 2, keySize: 5, valueSize: 3 };
 const { heads, keySize } = shape;
@@ -74,16 +74,24 @@ const actions = fc.oneof(
   { weight: 5, arbitrary: fc.record({ action: fc.constant('append' as const), counts }) },
   { weight: 2, arbitrary: fc.record({ action: fc.constant('crop' as const), counts }) },
   { weight: 1, arbitrary: fc.record({ action: fc.constant('select' as const), counts }) },
-  { weight: 1, arbitrary: fc.record({ action: fc.constant('leave' as const), counts }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      action: fc.constantFrom(...(['leave', 'fork', 'write down', 'reset'] as const)),
+      counts,
+    }),
+  },
 );
 
 describe('QuantizedCache with keys by channel', () => {
-  it('does what arrays do, in any sequence', () => {
-    const property = fc.property(fc.array(actions, { minLength: 3, maxLength: 9 }), (sequence) => {
+  it('does what arrays do, in any sequence', async () => {
+    const sequences = fc.array(actions, { minLength: 3, maxLength: 9 });
+    const property = fc.asyncProperty(sequences, async (sequence) => {
       const before = memoryNow();
-      const cache = new QuantizedCache(shape, options);
+      let cache = new QuantizedCache(shape, options);
       let entries: Entries = [[], []];
       let seed = 1;
+      const others: { readonly cache: QuantizedCache; readonly entries: Entries }[] = [];
       for (const { action, counts } of sequence) {
         if (action === 'append' || action === 'leave') {
           const added = counts.map((count) => Array.from({ length: count }, () => newKey(seed++)));
@@ -94,6 +102,13 @@ describe('QuantizedCache with keys by channel', () => {
           const kept = entries.map((keys, b) => Math.max(0, keys.length - counts[b]!));
           cache.crop(kept);
           entries = entries.map((keys, b) => stored(keys.slice(0, kept[b]!)));
+        } else if (action === 'fork' || action === 'write down') {
+          others.push({ cache, entries });
+          const empty = new QuantizedCache(shape, options);
+          cache = action === 'fork' ? cache.fork() : cacheFromBytes(await cacheToBytes(cache), empty);
+        } else if (action === 'reset') {
+          cache.reset();
+          entries = [[], []];
         } else {
           cache.select(counts.map((n) => n % 2));
           entries = counts.map((n) => entries[n % 2]!);
@@ -103,12 +118,15 @@ describe('QuantizedCache with keys by channel', () => {
         expect(cache.byteSize).toBe(bytesOf(lengths));
         tf.tidy(() => expectKeys(cache.read().materialize().key, entries));
       }
-      expect(memoryNow().numBytes - before.numBytes).toBe(cache.byteSize);
-      cache.dispose();
+      others.push({ cache, entries });
+      for (const own of others) tf.tidy(() => expectKeys(own.cache.read().materialize().key, own.entries));
+      const held = others.reduce((sum, own) => sum + own.cache.byteSize, 0);
+      expect(memoryNow().numBytes - before.numBytes).toBe(held);
+      for (const own of others) own.cache.dispose();
       expectSameMemory(before);
     });
-    fc.assert(property, { seed: 7, numRuns: process.env.POLYHEAD_LONG ? 5000 : 60 });
-  });
+    await fc.assert(property, { seed: 7, numRuns: process.env.POLYHEAD_LONG ? 5000 : 60 });
+  }, 600_000);
 
   it('is off by half a step of the block at most, and not at all in the newest tokens', () => {
     const keys = Array.from({ length: 70 }, (_, n) => newKey(n));

@@ -3,7 +3,7 @@ import { memoryNow } from '@polyhead/conformance';
 import * as tf from '@tensorflow/tfjs-core';
 import { expect, it } from 'vitest';
 import { hasPages, ownPool } from './fixtures/own-pool';
-import { QuantizedCache, RingCache, StaticCache } from './index';
+import { GrowingCache, QuantizedCache, RingCache, StaticCache } from './index';
 import type { RowCache } from './row-cache';
 
 const shape = { batch: 1, heads: 2, keySize: 4, valueSize: 4 };
@@ -11,9 +11,11 @@ const steps = process.env.POLYHEAD_LONG ? 20_000 : 300;
 
 /** Each holds at most 40 tokens: those that do not forget are cropped. */
 const kinds: [string, () => RowCache][] = [
+  ['GrowingCache', () => new GrowingCache(shape)],
   ['StaticCache', () => new StaticCache(shape, { capacity: 41 })],
   ['RingCache', () => new RingCache(shape, { window: 37, sinks: 4, rollback: 1 })],
-  ['QuantizedCache', () => new QuantizedCache(shape, { keys: 'int4-channel', residual: 4 })],
+  ['QuantizedCache', () => new QuantizedCache(shape)],
+  ['QuantizedCache by channel', () => new QuantizedCache(shape, { keys: 'int4-channel', residual: 4 })],
   ...(hasPages ? [['PagedCache', () => ownPool(shape, 4)] as (typeof kinds)[number]] : []),
 ];
 

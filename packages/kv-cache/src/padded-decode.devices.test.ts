@@ -14,6 +14,7 @@ import { GroupedQueryAttention } from '@polyhead/grouped-query';
 import { MultiHeadAttention } from '@polyhead/multi-head';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, it } from 'vitest';
+import { hasPages, ownPool } from './fixtures/own-pool';
 import { GrowingCache, RingCache, StaticCache } from './index';
 import type { RowCache } from './row-cache';
 
@@ -33,6 +34,9 @@ const window = slidingWindow({ left: 3, right: 0 });
 const caches: [name: string, create: (layer: Attention) => RowCache, shows?: Mask][] = [
   ['GrowingCache', (layer) => new GrowingCache(layer.cacheShape(B))],
   ['StaticCache', (layer) => new StaticCache(layer.cacheShape(B), { capacity: 12 })],
+  ...(hasPages
+    ? [['PagedCache', (layer) => ownPool(layer.cacheShape(B), 4)] as (typeof caches)[number]]
+    : []),
   ['RingCache without sinks', (layer) => new RingCache(layer.cacheShape(B), { window: 4, sinks: 0 }), window],
 ];
 

@@ -4,7 +4,9 @@ import { causal, isAttentionError } from '@polyhead/core';
 import { GroupedQueryAttention } from '@polyhead/grouped-query';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
-import { GrowingCache, RingCache, StaticCache } from './index';
+import { hasPages, ownPool } from './fixtures/own-pool';
+import { GrowingCache, QuantizedCache, RingCache, StaticCache } from './index';
+import type { RowCache } from './row-cache';
 
 const [B, E] = [3, 12];
 const config = { embedDim: E, numHeads: 4, numKeyValueHeads: 2, headDim: 5, seed: 3 };
@@ -13,12 +15,14 @@ const tokens = (seed: number, S: number) => tf.randomNormal<tf.Rank.R3>([B, S, E
 const mask = causal();
 const from = [2, 0, 2];
 
-const creators = {
-  GrowingCache: (attention: GroupedQueryAttention) => new GrowingCache(attention.cacheShape(B)),
-  StaticCache: (attention: GroupedQueryAttention) =>
-    new StaticCache(attention.cacheShape(B), { capacity: 8 }),
-  RingCache: (attention: GroupedQueryAttention) =>
-    new RingCache(attention.cacheShape(B), { window: 6, sinks: 1 }),
+const creators: Record<string, (attention: GroupedQueryAttention) => RowCache> = {
+  GrowingCache: (attention) => new GrowingCache(attention.cacheShape(B)),
+  StaticCache: (attention) => new StaticCache(attention.cacheShape(B), { capacity: 8 }),
+  RingCache: (attention) => new RingCache(attention.cacheShape(B), { window: 6, sinks: 1 }),
+  QuantizedCache: (attention) => new QuantizedCache(attention.cacheShape(B), { values: 'int4' }),
+  'QuantizedCache by channel': (attention) =>
+    new QuantizedCache(attention.cacheShape(B), { keys: 'int4-channel', residual: 2 }),
+  ...(hasPages && { PagedCache: (attention: GroupedQueryAttention) => ownPool(attention.cacheShape(B), 2) }),
 };
 
 describe.each(Object.entries(creators))('%s', (_, create) => {
@@ -48,7 +52,7 @@ describe.each(Object.entries(creators))('%s', (_, create) => {
   it('serves on where it is sealed, and leaves no tensor behind', () => {
     const attention = layer();
     const cache = create(attention);
-    tf.tidy(() => attention.apply({ query: tokens(3, 1), key: tokens(4, 6) }, { cache }).output);
+    tf.tidy(() => attention.apply({ query: tokens(3, 6) }, { mask, cache }).output);
     cache.seal();
     const before = memoryNow();
     cache.select(from);
