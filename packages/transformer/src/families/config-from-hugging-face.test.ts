@@ -154,6 +154,8 @@ describe('configFromHuggingFace', () => {
   it.each<[object, RegExp]>([
     [{ model_type: 'mamba' }, /model_type must be one of llama, mistral/],
     [{ model_type: 'constructor' }, /model_type must be one of/],
+    [{ model_type: 'gemma3n_text' }, /model_type must be one of .*\n +model_type +gemma3n_text/],
+    [{ num_kv_shared_layers: 1 }, /num_kv_shared_layers/],
     [{ clip_qkv: 8 }, /known options only: none is ignored\n +unknown +\[clip_qkv\]/],
     [{ quantization_config: { bits: 4 } }, /unknown +\[quantization_config\]/],
     [{ hidden_act: 'mish' }, /hidden_act must be one of relu/],
