@@ -7,13 +7,16 @@ import { build, type Plugin } from 'esbuild';
 // Packages that stay outside are found from here.
 const folder = fileURLToPath(new URL('../../node_modules/.cache/polyhead', import.meta.url));
 
+/** Written so that a bundle that holds this file, and makes bundles, has it too. */
+const ownUrl = ['import', 'meta', 'url'].join('.');
+
 /** What a file finds beside itself, it still finds there. */
 const ownPlaces: Plugin = {
   name: 'own places',
   setup({ onLoad }) {
     onLoad({ filter: /(apps|scripts)\/.*\.ts$/ }, ({ path }) => {
       const url = JSON.stringify(pathToFileURL(path).href);
-      const contents = readFileSync(path, 'utf8').replaceAll('import.meta.url', url);
+      const contents = readFileSync(path, 'utf8').replaceAll(ownUrl, url);
       return { loader: 'ts', contents };
     });
   },
@@ -24,7 +27,7 @@ const commonJs = [
   "import { createRequire as requireOf } from 'node:module';",
   "import { dirname as folderOf } from 'node:path';",
   "import { fileURLToPath as pathOf } from 'node:url';",
-  'const require = requireOf(import.meta.url), __filename = pathOf(import.meta.url), __dirname = folderOf(__filename);',
+  `const require = requireOf(${ownUrl}), __filename = pathOf(${ownUrl}), __dirname = folderOf(__filename);`,
 ].join('\n');
 
 /**

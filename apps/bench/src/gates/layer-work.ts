@@ -1,4 +1,5 @@
 // What a layer is timed at: a token, or a prompt, with rotary positions and a cache.
+import type { Absence, Contestant } from './contestant';
 
 export interface LayerWork {
   /** E */
@@ -20,3 +21,14 @@ export const layerOps = {
   products: 'its four products alone',
   parts: 'its products, and attend on ready heads',
 } as const;
+
+/** The same layer as a graph of onnxruntime. */
+export const onnxOp = 'MatMul, GroupQueryAttention, MatMul';
+
+/** What the process of layers says first. */
+export interface LayerGreeting {
+  /** Of TensorFlow.js. */
+  readonly version: string;
+  /** Other libraries, asked for by their names. */
+  readonly peers: readonly (Pick<Contestant, 'peer' | 'op' | 'version'> | Absence)[];
+}

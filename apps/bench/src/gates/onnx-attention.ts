@@ -1,22 +1,11 @@
 // Which of onnxruntime's operators compute a work, each with its own layout of heads.
 import type { AttentionInputs, AttentionWork } from './attention-work';
-import type { ModelValue, OneNodeModel } from './onnx-model';
-
-export interface OnnxAttention {
-  readonly name: string;
-  readonly model: OneNodeModel;
-  readonly feeds: readonly Feed[];
-  /** The first output in our layout: [Hq, Sq, D]. */
-  headsFirst(output: Float32Array): Float32Array;
-}
-
-export interface Feed extends ModelValue {
-  readonly data: Float32Array | Int32Array;
-}
+import { microsoft, oneNode } from './onnx-model';
+import type { Feed, OnnxWork } from './onnx-work';
 
 export type OnnxOp = 'MultiHeadAttention' | 'Attention' | 'Attention, folded' | 'GroupQueryAttention';
 
-type Make = (work: AttentionWork, inputs: AttentionInputs) => OnnxAttention | undefined;
+type Make = (work: AttentionWork, inputs: AttentionInputs) => OnnxWork | undefined;
 
 /** Undefined where the operator has no such option. */
 export const onnxOps: Readonly<Record<OnnxOp, Make>> = {
@@ -30,27 +19,25 @@ export const onnxOps: Readonly<Record<OnnxOp, Make>> = {
     work.causal && work.queries === work.keys ? groupQuery(work, inputs) : undefined,
 };
 
-const microsoft = 'com.microsoft';
-
-function multiHead(work: AttentionWork, inputs: AttentionInputs): OnnxAttention {
+function multiHead(work: AttentionWork, inputs: AttentionInputs): OnnxWork {
   const { heads, queries, headDim, causal } = work;
   const feeds = tokensFirstFeeds(work, inputs);
   return {
     name: 'MultiHeadAttention',
-    model: {
+    graph: oneNode({
       op: 'MultiHeadAttention',
       domain: microsoft,
       attributes: { num_heads: heads, unidirectional: causal ? 1 : 0 },
       inputs: feeds,
       outputs: [float('output', [1, queries, heads * headDim])],
-    },
+    }),
     feeds,
-    headsFirst: (output) => swapFirstAxes(output, queries, heads),
+    read: (output) => swapFirstAxes(output, queries, heads),
   };
 }
 
 /** Opset 23. */
-function attention(work: AttentionWork, { query, key, value }: AttentionInputs): OnnxAttention {
+function attention(work: AttentionWork, { query, key, value }: AttentionInputs): OnnxWork {
   const { heads, keyValueHeads, queries, keys, headDim, causal } = work;
   const stored = [1, keyValueHeads, keys, headDim];
   const feeds = [
@@ -60,25 +47,24 @@ function attention(work: AttentionWork, { query, key, value }: AttentionInputs):
   ];
   return {
     name: 'Attention',
-    model: {
+    graph: oneNode({
       op: 'Attention',
       attributes: { is_causal: causal ? 1 : 0 },
       inputs: feeds,
       outputs: [float('output', [1, heads, queries, headDim])],
-    },
+    }),
     feeds,
-    headsFirst: (output) => output,
   };
 }
 
 /** The query heads of a group as query rows of one head: as they lie. */
-function folded(work: AttentionWork, inputs: AttentionInputs): OnnxAttention {
+function folded(work: AttentionWork, inputs: AttentionInputs): OnnxWork {
   const { heads, keyValueHeads } = work;
   const rows = { ...work, heads: keyValueHeads, queries: heads / keyValueHeads, causal: false };
   return { ...attention(rows, inputs), name: 'Attention, folded' };
 }
 
-function groupQuery(work: AttentionWork, inputs: AttentionInputs): OnnxAttention {
+function groupQuery(work: AttentionWork, inputs: AttentionInputs): OnnxWork {
   const { heads, keyValueHeads, queries, keys, headDim } = work;
   const feeds = tokensFirstFeeds(work, inputs);
   const lengths = [
@@ -88,7 +74,7 @@ function groupQuery(work: AttentionWork, inputs: AttentionInputs): OnnxAttention
   const present = [1, keyValueHeads, keys, headDim];
   return {
     name: 'GroupQueryAttention',
-    model: {
+    graph: oneNode({
       op: 'GroupQueryAttention',
       domain: microsoft,
       attributes: { num_heads: heads, kv_num_heads: keyValueHeads },
@@ -98,9 +84,9 @@ function groupQuery(work: AttentionWork, inputs: AttentionInputs): OnnxAttention
         float('presentKey', present),
         float('presentValue', present),
       ],
-    },
+    }),
     feeds: [...feeds, ...lengths],
-    headsFirst: (output) => swapFirstAxes(output, queries, heads),
+    read: (output) => swapFirstAxes(output, queries, heads),
   };
 }
 
@@ -115,7 +101,7 @@ function tokensFirstFeeds(work: AttentionWork, { query, key, value }: AttentionI
   ];
 }
 
-const float = (name: string, dims: readonly number[]): ModelValue => ({ name, type: 'float32', dims });
+const float = (name: string, dims: readonly number[]) => ({ name, type: 'float32', dims }) as const;
 
 /** [a, b, N] to [b, a, N]. */
 function swapFirstAxes(x: Float32Array, a: number, b: number): Float32Array {

@@ -8,7 +8,8 @@ import { Child } from '../child-process';
 import type { Contest, Entered } from '../contest';
 import type { Contestant } from '../contestant';
 import type { Gate } from '../gate';
-import { type LayerWork, layerOps } from '../layer-work';
+import { type LayerGreeting, type LayerWork, layerOps } from '../layer-work';
+import { onnxPeers } from '../peers/onnxruntime';
 import { polyhead } from '../peers/polyhead';
 import { tfjsWasm } from '../peers/tfjs-wasm';
 
@@ -18,27 +19,25 @@ const program = new URL('../layer-program.ts', import.meta.url);
 async function enterLayer(work: LayerWork, ops: readonly Op[]): Promise<Entered> {
   const file = fileURLToPath(await bundled(program, { withTfjs: true }));
   const wasmPath = `${dirname(require.resolve('@tensorflow/tfjs-backend-wasm/package.json'))}/wasm-out/`;
-  const child = new Child(
-    { peer: polyhead, command: process.execPath, args: [...process.execArgv.filter(isFlagOfV8), file] },
-    { work, wasmPath },
-  );
-  const { version } = (await child.answer()) as { version: string };
-  const isLayer = (op: Op) => op === layerOps.layer || op === layerOps.dense;
-  const entries = ops.map((op): Contestant => {
-    return {
-      ...(op === layerOps.products ? { peer: tfjsWasm, version } : { peer: polyhead }),
-      op,
-      turn: async () => (await child.ask({ turn: op })) as Turn,
-      ...(isLayer(op) && {
-        error: async () => ((await child.ask({ error: op })) as { error: number }).error,
-      }),
-      dispose: () => {},
-    };
+  const child = new Child({ peer: polyhead, command: process.execPath, args: [file] }, { work, wasmPath });
+  const { version, peers } = (await child.answer()) as LayerGreeting;
+  const contestant = (key: string, names: Pick<Contestant, 'peer' | 'op' | 'version'>, isLayer: boolean) => ({
+    ...names,
+    turn: async () => (await child.ask({ turn: key })) as Turn,
+    ...(isLayer && {
+      error: async () => ((await child.ask({ error: key })) as { error: number }).error,
+    }),
+    dispose: () => {},
   });
+  const entries = [
+    ...ops.map((op) => {
+      const names = op === layerOps.products ? { peer: tfjsWasm, version, op } : { peer: polyhead, op };
+      return contestant(op, names, op === layerOps.layer || op === layerOps.dense);
+    }),
+    ...peers.map((peer) => ('reason' in peer ? peer : contestant(peer.peer, peer, true))),
+  ];
   return { entries, dispose: () => void child.end() };
 }
-
-const isFlagOfV8 = (flag: string) => flag.startsWith('--experimental-wasm');
 
 type Op = (typeof layerOps)[keyof typeof layerOps];
 
@@ -56,6 +55,7 @@ function token({ bound, aim, ...sizes }: TokenSizes): Contest {
     gates: [
       { ...over, bound, aim },
       { ...over, ours: layerOps.dense },
+      ...onnxPeers.map((peer): Gate => ({ ours: layerOps.dense, peer, measure: 'speed' })),
     ],
     enter: () =>
       enterLayer({ ...sizes, tokens: 1, calls: 16 }, [layerOps.layer, layerOps.dense, layerOps.products]),

@@ -1,11 +1,5 @@
 // Products of rows with weights: alone, in a layer, and in a step of training.
-import {
-  causal,
-  type ProductKernel,
-  QuantizedWeights,
-  setDefaultProducts,
-  tfjsProducts,
-} from '@polyhead/core';
+import { causal, type ProductKernel, setDefaultProducts, tfjsProducts } from '@polyhead/core';
 import { project } from '@polyhead/core/layer';
 import { denseProducts } from '@polyhead/dense';
 import { flashWasm } from '@polyhead/flash/wasm';
@@ -18,14 +12,15 @@ import { againstNumbers } from '../check';
 import type { Contest, Entered } from '../contest';
 import type { Contestant, Entry } from '../contestant';
 import type { Gate } from '../gate';
+import { matMul } from '../onnx-products';
+import { onnxEntries, onnxPeers } from '../peers/onnxruntime';
 import { polyhead } from '../peers/polyhead';
-import { tfjsWasm } from '../peers/tfjs-wasm';
+import { overMatMul, tfjsMatMul } from '../peers/tfjs-wasm';
 import { tensorContestant } from '../tensor-contestant';
 import { limitOfWasm, peaksOf } from '../wasm-limits';
+import { storedProducts } from './stored-products';
 
 const dense = 'dense';
-const int8 = 'dense, int8';
-const q4 = 'dense, Q4_1';
 const plain = 'dense, plain SIMD';
 const byTfjs = 'products of tfjs';
 
@@ -45,28 +40,8 @@ function byProducts(
 ): readonly Contestant[] {
   const runs = names.map((name) => runWith(products[name]!()));
   const expected = tf.tidy(() => [runs.at(-1)!()].flat().map((of) => of.dataSync<'float32'>().slice()));
-  return names.map((op, n) => {
-    const contestant = tensorContestant({
-      peer: polyhead,
-      op,
-      run: runs[n]!,
-      check: againstNumbers(expected),
-    });
-    return repeated(contestant, runs[n]!, times);
-  });
-}
-
-/** Times several calls, where one is too short for a clock. */
-function repeated(contestant: Contestant, run: Run, times: number): Contestant {
-  if (times === 1) return contestant;
-  const all = tensorContestant({
-    ...contestant,
-    run() {
-      for (let n = 1; n < times; n++) tf.dispose(run() as tf.Tensor[]);
-      return run();
-    },
-  });
-  return { ...contestant, turn: all.turn };
+  const check = againstNumbers(expected);
+  return names.map((op, n) => tensorContestant({ peer: polyhead, op, run: runs[n]!, check, times }));
 }
 
 const normal = (shape: number[], seed: number) => tf.randomNormal(shape, 0, 1, 'float32', seed);
@@ -85,7 +60,7 @@ function productContest({ work, sizes, times, gates, gradients = false }: Produc
     work,
     runs: 9,
     gates,
-    async enter() {
+    async enter(threads) {
       const [x, gradient] = [normal([1, R, I], 1) as tf.Tensor3D, normal([1, R, O], 2) as tf.Tensor3D];
       const weights = tf.variable(normal([I, O], 3)) as tf.Variable<tf.Rank.R2>;
       const call = { x, weights, transposed: false, sizes: { rows: R, inDim: I, outDim: O } };
@@ -95,9 +70,12 @@ function productContest({ work, sizes, times, gates, gradients = false }: Produc
           : () => project(x, weights, undefined, { products: kernel });
       const entries: Entry[] = [...byProducts([dense, plain, byTfjs], runWith, times)];
       if (!gradients) {
-        const matMul = { peer: tfjsWasm, version: tf.version_core, op: 'matMul' };
         const run = () => tf.matMul(x, weights as tf.Tensor);
-        entries.push(repeated(tensorContestant({ ...matMul, run }), run, times));
+        entries.push(tensorContestant({ ...tfjsMatMul, run, times }));
+        const onnx = matMul({ data: x.dataSync<'float32'>(), dims: x.shape }, weights.dataSync<'float32'>());
+        const check = againstNumbers([tf.tidy(() => run().dataSync<'float32'>())]);
+        for (const peer of onnxPeers)
+          entries.push(...(await onnxEntries(peer, [onnx], { threads, check, times })));
       }
       // One row is bound by memory.
       if (R > 1) entries.push(...(await peaksOf((gradients ? 4 : 2) * R * I * O * times)));
@@ -105,14 +83,6 @@ function productContest({ work, sizes, times, gates, gradients = false }: Produc
     },
   };
 }
-
-const overMatMul = (name: string, bound?: number, aim?: number): Gate => ({
-  ours: name,
-  peer: tfjsWasm,
-  measure: 'speed',
-  ...(bound !== undefined && { bound }),
-  ...(aim !== undefined && { aim }),
-});
 
 const overTfjs = (name: string, bound?: number, aim?: number): Gate => ({
   ...overMatMul(name, bound, aim),
@@ -129,43 +99,10 @@ const shareOf = (ours: string, op: string, bound?: number, aim?: number): Gate =
   ...(aim !== undefined && { aim }),
 });
 
+const overOnnx = onnxPeers.map((peer): Gate => ({ ours: dense, peer, measure: 'speed' }));
+
 const fused = 'relaxed multiply-add';
 const apart = 'multiply, then add';
-
-/** One row with weights at rest in fewer bits. */
-async function enterBlocks(): Promise<Entered> {
-  const [size, times] = [4096, 4];
-  const x = normal([1, 1, size], 1);
-  const floats = normal([size, size], 3) as tf.Tensor2D;
-  // The high bytes of float16 scales, of about 2^-6 as in a file: numbers below 2^-14 take a processor many times as long.
-  const quarter = Uint8Array.from({ length: (size * size * 20) / 32 }, (_, n) =>
-    n % 20 === 1 || n % 20 === 3 ? 0x24 : (n * 37) & 0xff,
-  );
-  const stored = {
-    [int8]: QuantizedWeights.fromFloats(floats),
-    [q4]: QuantizedWeights.fromBlocks('Q4_1', [size, size], quarter),
-  };
-  const kernel = denseProducts();
-  const entries = Object.entries(stored).map(([op, weights]) => {
-    const expected = tf.tidy(() =>
-      project(x, weights, undefined, { products: tfjsProducts() }).dataSync<'float32'>(),
-    );
-    // Rows are rounded to 16 bits: what is off by less than 2^-12 of the largest number counts as right.
-    const check = (numbers: readonly Float32Array[]) =>
-      againstNumbers([expected])(numbers) < 2 ** -12 ? 0 : 1;
-    const run = () => project(x, weights, undefined, { products: kernel });
-    return repeated(tensorContestant({ peer: polyhead, op, run, check }), run, times);
-  });
-  const run = () => tf.matMul(x, floats as tf.Tensor);
-  const matMul = tensorContestant({ peer: tfjsWasm, version: tf.version_core, op: 'matMul', run });
-  return {
-    entries: [...entries, repeated(matMul, run, times)],
-    dispose() {
-      for (const weights of Object.values(stored)) weights.dispose();
-      tf.dispose([x, floats]);
-    },
-  };
-}
 
 /** A whole layer of attention, 8 heads of 64, on a prompt. */
 async function enterLayer(): Promise<Entered> {
@@ -216,26 +153,28 @@ export const productContests: readonly Contest[] = [
       overMatMul(plain, 1.7, 2.1),
       shareOf(dense, fused, 0.78, 0.9),
       shareOf(plain, apart),
+      ...overOnnx,
     ],
   }),
   productContest({
     work: 'products, [16, 512] by [512, 512]',
     sizes: [16, 512, 512],
     times: 50,
-    gates: [overMatMul(dense, 1.4, 1.8), overMatMul(plain), shareOf(dense, fused), shareOf(plain, apart)],
+    gates: [
+      overMatMul(dense, 1.4, 1.8),
+      overMatMul(plain),
+      shareOf(dense, fused),
+      shareOf(plain, apart),
+      ...overOnnx,
+    ],
   }),
   productContest({
     work: 'products, one row by [4096, 4096]',
     sizes: [1, 4096, 4096],
     times: 4,
-    gates: [overMatMul(dense, 1.1, 1.5), overMatMul(plain)],
+    gates: [overMatMul(dense, 1.1, 1.5), overMatMul(plain), ...overOnnx],
   }),
-  {
-    work: 'products, one row by [4096, 4096] in 8 and 4 bits',
-    runs: 9,
-    gates: [overMatMul(int8, 2, 3.5), overMatMul(q4, 2, 3.5)],
-    enter: enterBlocks,
-  },
+  storedProducts,
   productContest({
     work: 'products, both gradients of [2048, 512] by [512, 512]',
     sizes: [2048, 512, 512],

@@ -1,82 +1,84 @@
 // onnxruntime as a contestant: its native build for Node, and its WebAssembly build.
+import type { InferenceSession, TypedTensor } from 'onnxruntime-common';
 import { firstLine } from '../../../../../scripts/backends/errors';
 import { importPeer } from '../../../../../scripts/peers/import-peer';
 import { timed } from '../../measure/timed';
 import type { Arena, Enter } from '../arena';
 import type { Contestant, Entry } from '../contestant';
-import { type OnnxAttention, type OnnxOp, onnxOps } from '../onnx-attention';
-import { onnxModel } from '../onnx-model';
+import { type OnnxOp, onnxOps } from '../onnx-attention';
+import { type OnnxGraph, onnxModel } from '../onnx-model';
+import type { Feed, OnnxWork } from '../onnx-work';
 
 export const onnxruntimeNode = 'onnxruntime-node';
 export const onnxruntimeWeb = 'onnxruntime-web';
 
+export const onnxPeers = [onnxruntimeWeb, onnxruntimeNode] as const;
+export type OnnxPeer = (typeof onnxPeers)[number];
+
 /** What both builds export. */
-type Runtime = Pick<typeof import('onnxruntime-common'), 'InferenceSession' | 'Tensor' | 'env'>;
+type Library = Pick<typeof import('onnxruntime-common'), 'InferenceSession' | 'Tensor' | 'env'>;
 
-interface Build {
-  readonly peer: string;
-  readonly runtime: Runtime;
-  readonly version: string | undefined;
-  readonly ops: readonly OnnxOp[];
-  readonly options: { readonly executionProviders?: string[] };
+/** One of its builds, loaded. */
+export interface Onnxruntime {
+  readonly names: { readonly peer: OnnxPeer; readonly version?: string };
+  open(graph: OnnxGraph): Promise<InferenceSession>;
+  tensor(feed: Feed): TypedTensor<Feed['type']>;
 }
 
-/** @param load rejects where the package is not installed */
-function enterRuntime(peer: string, load: (threads: number) => Promise<Omit<Build, 'peer'>>): Enter {
-  return async (arena) => {
-    let build: Build;
-    try {
-      build = { peer, ...(await load(arena.threads)) };
-    } catch (error) {
-      return [{ peer, reason: firstLine(error) }];
-    }
-    const able = build.ops.flatMap((op) => onnxOps[op](arena.work, arena.inputs) ?? []);
-    return Promise.all(able.map((op) => openSession(build, op, arena)));
+/** @throws Error where the package is not installed */
+export async function loadOnnxruntime(peer: OnnxPeer, threads: number): Promise<Onnxruntime> {
+  const { InferenceSession, Tensor, env } = (await importPeer(peer)) as Library;
+  const version = peer === onnxruntimeNode ? env.versions.node : env.versions.web;
+  if (peer === onnxruntimeWeb) env.wasm.numThreads = threads; // fixed by the first session
+  return {
+    names: { peer, ...(version !== undefined && { version }) },
+    open: (graph) =>
+      InferenceSession.create(onnxModel(graph), {
+        ...(peer === onnxruntimeWeb && { executionProviders: ['wasm'] }),
+        intraOpNumThreads: threads,
+        interOpNumThreads: 1,
+        executionMode: 'sequential',
+        graphOptimizationLevel: 'all',
+        logSeverityLevel: 3,
+      }),
+    tensor: ({ type, data, dims }) => new Tensor(type, data, dims) as TypedTensor<Feed['type']>,
   };
 }
 
-export const onnxruntimeNodeOps = enterRuntime(onnxruntimeNode, async () => {
-  const runtime = (await importPeer('onnxruntime-node')) as Runtime;
-  return {
-    runtime,
-    version: runtime.env.versions.node,
-    ops: ['MultiHeadAttention', 'Attention', 'Attention, folded', 'GroupQueryAttention'],
-    options: {},
-  };
-});
+type Rules = Pick<Arena, 'threads' | 'check'> & { /** Calls of a turn. */ readonly times?: number };
 
-export const onnxruntimeWebOps = enterRuntime(onnxruntimeWeb, async (threads) => {
-  const runtime = (await importPeer('onnxruntime-web')) as Runtime;
-  runtime.env.wasm.numThreads = threads; // fixed by the first session
-  return {
-    runtime,
-    version: runtime.env.versions.web,
-    ops: ['MultiHeadAttention', 'Attention', 'Attention, folded'], // GroupQueryAttention takes seconds
-    options: { executionProviders: ['wasm'] },
-  };
-});
-
-async function openSession(build: Build, op: OnnxAttention, { threads, check }: Arena): Promise<Entry> {
-  const { peer, runtime, version, options } = build;
-  const names = { peer, op: op.name, ...(version !== undefined && { version }) };
+/** Each work as a contestant, or in one line why it is none. */
+export async function onnxEntries(
+  peer: OnnxPeer,
+  works: readonly OnnxWork[],
+  rules: Rules,
+): Promise<readonly Entry[]> {
   try {
-    const session = await runtime.InferenceSession.create(onnxModel(op.model), {
-      ...options,
-      intraOpNumThreads: threads,
-      interOpNumThreads: 1,
-      executionMode: 'sequential',
-      graphOptimizationLevel: 'all',
-      logSeverityLevel: 3,
-    });
-    const feeds = Object.fromEntries(
-      op.feeds.map(({ name, type, data, dims }) => [name, new runtime.Tensor(type, data, dims)]),
-    );
+    const runtime = await loadOnnxruntime(peer, rules.threads);
+    return await Promise.all(works.map((work) => openWork(runtime, work, rules)));
+  } catch (error) {
+    return [{ peer, reason: firstLine(error) }];
+  }
+}
+
+async function openWork(
+  runtime: Onnxruntime,
+  { name, graph, feeds, read = (output) => output }: OnnxWork,
+  { check, times = 1 }: Rules,
+): Promise<Entry> {
+  const names = { ...runtime.names, op: name };
+  try {
+    const session = await runtime.open(graph);
+    const tensors = Object.fromEntries(feeds.map((feed) => [feed.name, runtime.tensor(feed)]));
+    const runAll = async () => {
+      for (let n = 0; n < times; n++) await session.run(tensors);
+    };
     const contestant: Contestant = {
       ...names,
-      turn: async () => (await timed(() => session.run(feeds))).turn,
+      turn: async () => (await timed(runAll)).turn,
       async error() {
-        const { output } = await session.run(feeds);
-        return check([op.headsFirst(output!.data as Float32Array)]);
+        const { output } = await session.run(tensors);
+        return check([read(output!.data as Float32Array)]);
       },
       dispose: () => session.release(),
     };
@@ -85,3 +87,26 @@ async function openSession(build: Build, op: OnnxAttention, { threads, check }: 
     return { ...names, reason: `it fails: ${firstLine(error)}` };
   }
 }
+
+const attentionOf =
+  (peer: OnnxPeer, ops: readonly OnnxOp[]): Enter =>
+  ({ work, inputs, ...rules }) =>
+    onnxEntries(
+      peer,
+      ops.flatMap((op) => onnxOps[op](work, inputs) ?? []),
+      rules,
+    );
+
+export const onnxruntimeNodeOps = attentionOf(onnxruntimeNode, [
+  'MultiHeadAttention',
+  'Attention',
+  'Attention, folded',
+  'GroupQueryAttention',
+]);
+
+/** Its GroupQueryAttention takes seconds. */
+export const onnxruntimeWebOps = attentionOf(onnxruntimeWeb, [
+  'MultiHeadAttention',
+  'Attention',
+  'Attention, folded',
+]);

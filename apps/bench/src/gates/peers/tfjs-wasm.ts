@@ -2,10 +2,23 @@
 import * as tf from '@tensorflow/tfjs-core';
 import type { Arena, Enter } from '../arena';
 import type { Contestant } from '../contestant';
+import type { Gate } from '../gate';
 import { tensorContestant } from '../tensor-contestant';
 import { batchedStep, causalBias, gradientsOf, splitHeads, splitStep, tunedHeads } from '../tuned-tfjs';
 
 export const tfjsWasm = 'tfjs-wasm';
+
+/** Its product of rows with a matrix. */
+export const tfjsMatMul = { peer: tfjsWasm, version: tf.version_core, op: 'matMul' } as const;
+
+/** How many times as fast one of ours is as that. */
+export const overMatMul = (ours: string, bound?: number, aim?: number): Gate => ({
+  ours,
+  peer: tfjsWasm,
+  measure: 'speed',
+  ...(bound !== undefined && { bound }),
+  ...(aim !== undefined && { aim }),
+});
 
 export const tunedTfjs: Enter = async (arena) =>
   arena.work.queries === 1 ? [batched(arena), split(arena)] : [headByHead(arena)];
