@@ -7,6 +7,18 @@ import { alikeRows } from './rows/allocate-rows';
 import { copyColumns } from './rows/row-columns';
 import { selectTokens, type TokenRows, type TokenSpans, tokensOf, writeRows } from './rows/row-storage';
 
+/** The pages of a batch entry. A token more shares the rows: only what stands behind `pages` is ever written. */
+interface PageTable {
+  /** The first row of each page, then space for more. */
+  readonly rows: Int32Array;
+  readonly pages: number;
+  readonly tokens: number;
+}
+
+const noPages: PageTable = { rows: new Int32Array(), pages: 0, tokens: 0 };
+/** Of parts that `freeRows` made: the tables behind their runs, which need not be written out to be held. */
+const tablesBehind = new WeakMap<KeyValuePart['runs'], () => readonly PageTable[]>();
+
 /**
  * Holds tokens in pages of a pool (PagedAttention, Kwon et al. 2023, 2309.06180). Entries and forks that begin alike have the
  * same pages; who writes into a page that others see has a copy first. So `fork` and `select` copy no row.
@@ -20,6 +32,8 @@ export class PagedCache extends RowCache {
   static readonly kind = 'PagedCache';
   /** What its constructor takes, by the names in JSON. */
   static readonly parameters = ['pool', 'shape'] as const;
+  /** Of what is held: [B]. */
+  private tables: readonly PageTable[] = [];
 
   /**
    * @param pool of rows of the same sizes; it outlives the cache
@@ -37,7 +51,7 @@ export class PagedCache extends RowCache {
     );
     if (!fits)
       throw new ShapeError('PagedCache', 'rows must be those of the pool', { shape, pool: pool.shape });
-    this.held = [pool.rowsOf(() => new Int32Array())];
+    this.hold([pool.rowsOf(() => new Int32Array())]);
   }
 
   /**
@@ -61,8 +75,9 @@ export class PagedCache extends RowCache {
 
   /** Bytes of the pages that it has, each once; other caches may have them, too. `tf.memory()` counts the pool. */
   override get byteSize(): number {
-    const { shape, pool } = this;
-    return new Set(this.table(this.held)).size * pool.pageSize * rowBytes(this.name, shape);
+    const { shape, pool, tables } = this;
+    const pages = new Set(tables.flatMap((table) => [...table.rows.subarray(0, table.pages)]));
+    return pages.size * pool.pageSize * rowBytes(this.name, shape);
   }
 
   protected override checkSpace(counts: readonly number[]): void {
@@ -91,26 +106,25 @@ export class PagedCache extends RowCache {
 
   protected override freeRows(counts: readonly number[]) {
     const { pool, lengths } = this;
-    const [held] = this.held as [KeyValuePart];
+    const { pageSize } = pool;
     const needs = counts.map((count, b) => this.missing(b, count));
     const { pages, check } = pool.lookForFree(needs.reduce((sum, { fresh }) => sum + fresh, 0));
     let taken = 0;
-    const own = needs.map(({ copies, fresh }, b) => {
+    const tables = needs.map(({ copies, fresh }, b) => {
       const added = pages.slice(taken, taken + fresh).map((page) => pool.firstRow(page));
       taken += fresh;
-      const old = held.runs(b);
-      if (copies) this.copyPage(old.at(-2)!, added[0]!, lengths[b]! % pool.pageSize);
-      return runsBehind(copies ? withLast(old, added.shift()!) : old, added, {
-        length: lengths[b]!,
-        count: counts[b]!,
-        pageSize: pool.pageSize,
-      });
+      const old = this.tables[b]!;
+      if (copies) this.copyPage(old.rows[old.pages - 1]!, added[0]!, lengths[b]! % pageSize);
+      return withPages(old, added, { copies, tokens: lengths[b]! + counts[b]! });
     });
-    const checked = (name: 'runs' | 'free') => (b: number) => {
+    const checked = () => {
       check();
-      return own[b]![name].slice();
+      return tables;
     };
-    return { parts: [pool.rowsOf(checked('runs'))], free: pool.rowsOf(checked('free')) };
+    const runs = (b: number) => runsOf(checked()[b]!, pageSize);
+    tablesBehind.set(runs, checked);
+    const free = (b: number) => runsOf(checked()[b]!, pageSize, lengths[b]);
+    return { parts: [pool.rowsOf(runs)], free: pool.rowsOf(free) };
   }
 
   protected override selectRows(parts: readonly KeyValuePart[], spans: TokenSpans): readonly KeyValuePart[] {
@@ -121,25 +135,30 @@ export class PagedCache extends RowCache {
     return parts;
   }
 
+  /** The same rows, in tables of their own. */
   protected override copyRows(): readonly KeyValuePart[] {
-    return this.held;
+    return this.held.map((part) => ({ ...part, runs: (b: number) => part.runs(b) }));
   }
 
   /** Pages are counted here alone: those that stay in their places stay counted. The tensors stay the pool's. */
   protected override hold(parts: readonly KeyValuePart[]): void {
     const { pool } = this;
-    const own = this.lengths.map((_, b) => {
-      const [before, after] = [this.held, parts].map(([part]) => part?.runs(b) ?? new Int32Array());
-      return { before: before!, after: after! };
+    const before = this.held.length > 0 ? this.tables : this.lengths.map(() => noPages);
+    const [part] = parts;
+    const after =
+      (part && tablesBehind.get(part.runs)?.()) ??
+      before.map((_, b) => (part ? tableOf(part.runs(b)) : noPages));
+    const pageOf = (row: number) => row / pool.firstRow(1);
+    after.forEach((table, b) => {
+      for (const row of rowsBeside(table, before[b]!)) pool.retain(pageOf(row));
     });
-    const changed = (runs: Int32Array, other: Int32Array) => {
-      let same = 0;
-      while (same < runs.length && runs[same] === other[same]) same += 2;
-      return firstRows(runs.subarray(same)).map((row) => row / pool.firstRow(1));
-    };
-    for (const { before, after } of own) for (const page of changed(after, before)) pool.retain(page);
-    for (const { before, after } of own) for (const page of changed(before, after)) pool.release(page);
-    this.held = parts[0] ? [{ ...parts[0], runs: (b: number) => own[b]!.after.slice() }] : [];
+    before.forEach((table, b) => {
+      for (const row of rowsBeside(table, after[b]!)) pool.release(pageOf(row));
+    });
+    this.tables = after;
+    const runs = (b: number) => runsOf(after[b]!, pool.pageSize);
+    tablesBehind.set(runs, () => after);
+    this.held = part ? [{ ...part, runs }] : [];
   }
 
   /** What makes such a cache again, without its rows, with a pool of its own. */
@@ -147,20 +166,13 @@ export class PagedCache extends RowCache {
     return { kind: this.name, pool: this.pool.toJSON(), shape: this.shape };
   }
 
-  /** Pages of all batch entries. */
-  private table(parts: readonly KeyValuePart[]): number[] {
-    const { pool } = this;
-    return this.lengths.flatMap((_, b) =>
-      parts.flatMap(({ runs }) => firstRows(runs(b)).map((row) => row / pool.firstRow(1))),
-    );
-  }
-
   /** How many pages an entry lacks for new tokens; one of them copies the last, where others see that. */
   private missing(b: number, count: number): { readonly fresh: number; readonly copies: boolean } {
     const { pool } = this;
     const length = this.lengths[b]!;
     const pages = (tokens: number) => Math.ceil(tokens / pool.pageSize);
-    const last = (this.held[0]!.runs(b).at(-2) ?? 0) / pool.firstRow(1);
+    const table = this.tables[b]!;
+    const last = table.rows[table.pages - 1]! / pool.firstRow(1);
     const copies = count > 0 && length % pool.pageSize > 0 && pool.isShared(last);
     return { fresh: pages(length + count) - pages(length) + (copies ? 1 : 0), copies };
   }
@@ -180,32 +192,44 @@ export class PagedCache extends RowCache {
   }
 }
 
-/** Runs of `length + count` tokens, and of the last `count`: one for each page, the held ones and those added. */
-function runsBehind(
-  held: Int32Array,
+/** The table with pages behind its own; the first of them in the place of its last, where that was copied. */
+function withPages(
+  { rows, pages }: PageTable,
   added: readonly number[],
-  { length, count, pageSize }: { readonly length: number; readonly count: number; readonly pageSize: number },
-) {
-  const runs = new Int32Array(held.length + 2 * added.length);
-  runs.set(held);
-  const free: number[] = [];
-  for (let n = Math.floor(length / pageSize); n * pageSize < length + count; n++) {
-    const row = runs[2 * n] || added[n - held.length / 2] || 0;
-    const end = Math.min(pageSize, length + count - n * pageSize);
-    const from = Math.max(0, length - n * pageSize);
-    runs.set([row, end], 2 * n);
-    if (from < end) free.push(row + from, end - from);
+  { copies, tokens }: { readonly copies: boolean; readonly tokens: number },
+): PageTable {
+  const from = copies ? pages - 1 : pages;
+  const end = from + added.length;
+  const isShared = !copies && end <= rows.length; // what others show is before `from`
+  const own = isShared ? rows : new Int32Array(2 * end);
+  if (!isShared) own.set(rows.subarray(0, from));
+  own.set(added, from);
+  return { rows: own, pages: end, tokens };
+}
+
+/** Of runs that end within the last page at the latest: all others are whole. */
+function tableOf(runs: Int32Array): PageTable {
+  const rows = runs.filter((_, n) => n % 2 === 0);
+  const tokens = runs.reduce((sum, number, n) => (n % 2 === 1 ? sum + number : sum), 0);
+  return { rows, pages: rows.length, tokens };
+}
+
+/** A run for each page, of the tokens from one on. */
+function runsOf({ rows, pages, tokens }: PageTable, pageSize: number, from = 0): Int32Array {
+  const first = from < tokens ? Math.floor(from / pageSize) : pages;
+  const runs = new Int32Array(2 * (pages - first));
+  for (let n = first; n < pages; n++) {
+    const skipped = Math.max(0, from - n * pageSize);
+    runs[2 * (n - first)] = rows[n]! + skipped;
+    runs[2 * (n - first) + 1] = Math.min(pageSize, tokens - n * pageSize) - skipped;
   }
-  return { runs, free: Int32Array.from(free) };
+  return runs;
 }
 
-/** The same runs, the last of which begins elsewhere. */
-function withLast(runs: Int32Array, row: number): Int32Array {
-  const moved = runs.slice();
-  moved[moved.length - 2] = row;
-  return moved;
-}
-
-function firstRows(runs: Int32Array): number[] {
-  return Array.from({ length: runs.length / 2 }, (_, n) => runs[2 * n]!);
+/** What a table has behind the beginning that another has, too. */
+function rowsBeside(table: PageTable, other: PageTable): Int32Array {
+  const most = Math.min(table.pages, other.pages);
+  let same = table.rows === other.rows ? most : 0;
+  while (same < most && table.rows[same] === other.rows[same]) same++;
+  return table.rows.subarray(same, table.pages);
 }

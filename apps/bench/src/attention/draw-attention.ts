@@ -1,12 +1,13 @@
 // One text, or two, read and shown wherever it is asked for.
+import { svgHeadMaps } from '@polyhead/inspect';
 import { chooseBackend } from '../backends/backend';
 import type { BackendName } from '../backends/backend-name';
 import type { Outlet } from '../command-line/outlet';
 import { writeTo } from '../command-line/user-path';
+import { stackedSvg } from '../page/stacked-svg';
 import { attentionPage } from './attention-page';
 import { chooseReader } from './choose-reader';
 import { type ReadText, readText } from './reader';
-import { svgOf } from './svg-maps';
 import { fromLines, mapLines } from './text-maps';
 
 interface Request {
@@ -46,3 +47,11 @@ export async function drawAttention(
     writeTo(html, attentionPage({ title, layer, reads, ...(from !== undefined && { from }) }));
   print(lines);
 }
+
+/** One below the other. */
+const svgOf = (reads: readonly ReadText[], layer: number): string =>
+  stackedSvg(
+    reads.map(({ text, pieces, heads }) =>
+      svgHeadMaps(heads, { queries: pieces.map((piece) => piece.text), title: `Layer ${layer}: ${text}` }),
+    ),
+  );

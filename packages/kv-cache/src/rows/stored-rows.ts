@@ -73,13 +73,22 @@ export function storedRows(
     return tf.reshape<tf.Rank.R4>(rows, [batch, heads, S, size]);
   };
   const startsAt0 = orders.every((runs) => runs.length === 0 || (runs.length === 1 && runs[0]!.first === 0));
+  // Made when asked for: those of a ring are a number for each token, which staging a token must not cost.
+  let order: TokenPositions | undefined = startsAt0 ? { start: [0] } : undefined;
+  let ownPositions: TokenPositions | undefined;
   return {
     heads,
     keySize,
     valueSize,
     lengths,
-    order: startsAt0 ? { start: [0] } : tokenPositions(orders, S),
-    positions: tokenPositions(positions, S),
+    get order() {
+      order ??= tokenPositions(orders, S);
+      return order;
+    },
+    get positions() {
+      ownPositions ??= tokenPositions(positions, S);
+      return ownPositions;
+    },
     mask,
     get parts() {
       check();
