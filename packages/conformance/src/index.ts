@@ -13,6 +13,7 @@ export {
   slopeOf,
   weightedSum,
 } from './gradients';
+export { type CellChange, leaveToHelpers } from './helping-threads';
 export { mergeHostHeads, projectHost, splitHostHeads } from './host-heads';
 export { randomTensor, seededRandom, tabulate } from './inputs';
 export type { KernelUnderTest } from './kernel-checks/suite';
@@ -47,6 +48,7 @@ export type { PositionCase, PositionCell, PositionSuite, PositionVariant } from 
 export { samplePositions } from './sample-positions';
 export { sampled } from './sampled';
 export { expectNumbers, numbersOf } from './scene';
+export { useSharedHeap } from './shared-heap';
 export { fromLinears, type Linear } from './torch-linears';
 export {
   commonOptions,

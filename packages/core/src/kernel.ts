@@ -1,6 +1,7 @@
 // For authors of kernels, and of whatever computes on a backend.
 export { cleanTidy } from './backend/clean-tidy';
 export { addAll } from './backend/device-math';
+export { HeapBlocks } from './backend/heap-blocks';
 export { type BackendTraits, backendTraits, setBackendTraits } from './backend/traits';
 export {
   addressOnHeap,
@@ -34,3 +35,11 @@ export { positionsOf } from './kernel/token-positions';
 export { type Passes, type ResultGradients, withGradient } from './kernel/with-gradient';
 export { type KernelWrapper, wrapKernel } from './kernel/wrap-kernel';
 export { compileMask, countPairs, type MaskGeometry, planOfSpans } from './masks/compile-mask';
+export { bytesOf } from './threads/copied-blocks';
+export {
+  type SharedPass,
+  ThreadPool,
+  type ThreadPoolOptions,
+  type UnitExports,
+} from './threads/thread-pool';
+export type { PassCost } from './threads/worth';

@@ -8,13 +8,14 @@ import {
   type StoredWeights,
   tfjsProducts,
 } from '@polyhead/core';
-import { normalizeOptions, type RelaxedSimd, reasonsWithoutHeap } from '@polyhead/core/kernel';
+import { normalizeOptions, type RelaxedSimd, reasonsWithoutHeap, ThreadPool } from '@polyhead/core/kernel';
 import { withKind } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { modules } from './module';
 import {
   byColumns,
   byRows,
+  costOf,
   type Factor,
   formats,
   type Multiplication,
@@ -28,6 +29,12 @@ export interface DenseOptions {
    * has it behind a flag, as Node 20 does; the flag holds for the whole process. Default: 'auto'.
    */
   readonly relaxedSimd?: RelaxedSimd | undefined;
+  /**
+   * How many threads compute, the caller's among them, from when `prepare` has been awaited until `dispose`; a small product has
+   * one. 1 to 256. Results are the same to the bit. Where tfjs's memory is not shared, as in Node, tensors are copied at each
+   * product, weights too, into workspace that is kept. Default: as many as tfjs itself has on wasm, which is one but in an isolated page.
+   */
+  readonly threads?: number | undefined;
 }
 
 /**
@@ -40,18 +47,24 @@ export interface DenseOptions {
 export const denseProducts = /* @__PURE__ */ withKind('denseProducts', ['options'], makeDenseProducts);
 
 function makeDenseProducts(options: DenseOptions = {}): ProductKernel {
-  const known = normalizeOptions('denseProducts', 'options', options, ['relaxedSimd']);
+  const known = normalizeOptions('denseProducts', 'options', options, ['relaxedSimd', 'threads']);
   const simd = modules.choose('denseProducts', known.relaxedSimd ?? 'auto');
   const kernelIn = (memory: WebAssembly.Memory) => modules.instanceIn(memory, simd());
-  const multiply: Multiply = (shape, multiplication) => multiplyOnHeap(kernelIn, shape, multiplication);
+  const pool = new ThreadPool('denseProducts', { modules, simd, threads: known.threads });
+  const multiplier = { kernelIn, pool };
+  const multiply: Multiply = (shape, multiplication) => multiplyOnHeap(multiplier, shape, multiplication);
   return {
     name: 'denseProducts',
-    prepare: async () => void (await modules.compile(simd(), false)),
+    async prepare() {
+      await Promise.all([modules.compile(simd(), false), pool.start()]);
+    },
     unsupported: reasonsAgainst,
-    notes: () => [`${simd()} SIMD, one thread`],
-    run: (call) => (isEmpty(call) ? tfjsProducts().run(call) : productOf(call, multiply)),
+    notes: (call) => [`${simd()} SIMD, ${pool.note(costOf(productOf(call)))}`],
+    run: (call) =>
+      isEmpty(call) ? tfjsProducts().run(call) : multiply<tf.Rank.R3>(shapeOf(call), productOf(call)),
     gradients: (call, gradient) =>
       isEmpty(call) ? tfjsProducts().gradients(call, gradient) : gradientsOf(call, gradient, multiply),
+    dispose: () => pool.end('the products are disposed'),
     toJSON: () => ({ kind: 'denseProducts', options: known }),
   };
 }
@@ -77,15 +90,18 @@ function isEmpty({ sizes: { rows, inDim, outDim } }: ProductCall): boolean {
 }
 
 /** x W + b */
-function productOf(call: ProductCall, multiply: Multiply): tf.Tensor3D {
-  const { x, weights, bias, transposed } = call;
-  const { rows, inDim, outDim } = call.sizes;
-  return multiply<tf.Rank.R3>([x.shape[0], x.shape[1], outDim], {
+function productOf({ x, weights, bias, transposed, sizes }: ProductCall): Multiplication {
+  const { rows, inDim, outDim } = sizes;
+  return {
     sizes: { rows, terms: inDim, columns: outDim },
     left: byRows(x, inDim),
-    right: rightOf(weights, transposed, call.sizes),
+    right: rightOf(weights, transposed, sizes),
     bias,
-  });
+  };
+}
+
+function shapeOf({ x, sizes }: ProductCall): tf.ShapeMap[tf.Rank.R3] {
+  return [x.shape[0], x.shape[1], sizes.outDim];
 }
 
 function rightOf(

@@ -1,6 +1,15 @@
 // One product written down on the heap of the wasm backend, and computed there.
 import type { QuantizedWeights } from '@polyhead/core';
-import { addressOnHeap, allocateOnHeap, emptyOnHeap, freeOnHeap, heapMemory } from '@polyhead/core/kernel';
+import {
+  addressOnHeap,
+  allocateOnHeap,
+  bytesOf,
+  emptyOnHeap,
+  freeOnHeap,
+  heapMemory,
+  type PassCost,
+  type ThreadPool,
+} from '@polyhead/core/kernel';
 import type * as tf from '@tensorflow/tfjs-core';
 import { structures } from './compiled';
 import type { DenseExports } from './module';
@@ -31,25 +40,25 @@ export interface Multiplication {
   readonly bias?: tf.Tensor | undefined;
 }
 
+/** The module, and threads that may help. */
+export interface Multiplier {
+  readonly kernelIn: (memory: WebAssembly.Memory) => DenseExports;
+  readonly pool: ThreadPool<DenseExports>;
+}
+
 /**
  * @param shape of the result, in which rows follow each other
  * @throws UnsupportedError when the heap is exhausted
  */
 export function multiplyOnHeap<R extends tf.Rank>(
-  kernelIn: (memory: WebAssembly.Memory) => DenseExports,
+  { kernelIn, pool }: Multiplier,
   shape: tf.ShapeMap[R],
   multiplication: Multiplication,
 ): tf.Tensor<R> {
   const result = emptyOnHeap<R>(shape);
   try {
-    const memory = heapMemory()!;
-    const kernel = kernelIn(memory);
-    const product = productIn(memory);
-    writeProduct(memory, product, multiplication, addressOnHeap(result));
-    const workspaceBytes = kernel.workspaceBytes(product);
-    const workspace = workspaceBytes > 0 ? allocateOnHeap(workspaceBytes) : 0;
-    kernel.multiply(product, workspace, 0, multiplication.sizes.columns);
-    if (workspace > 0) freeOnHeap(workspace);
+    const isShared = pool.reason === undefined && multiplyTogether(pool, multiplication, result);
+    if (!isShared) multiplyAlone(kernelIn, multiplication, result);
     return result;
   } catch (error) {
     result.dispose();
@@ -57,28 +66,109 @@ export function multiplyOnHeap<R extends tf.Rank>(
   }
 }
 
+function multiplyAlone(
+  kernelIn: Multiplier['kernelIn'],
+  multiplication: Multiplication,
+  result: tf.Tensor,
+): void {
+  const memory = heapMemory()!;
+  const kernel = kernelIn(memory);
+  const product = productIn(memory);
+  const { rows, columns } = multiplication.sizes;
+  const to = addressOnHeap(result);
+  writeProduct({ memory, product, to, addressOf: addressOnHeap, unit: { rows, columns } }, multiplication);
+  const workspaceBytes = kernel.workspaceBytes(product);
+  const workspace = workspaceBytes > 0 ? allocateOnHeap(workspaceBytes) : 0;
+  kernel.all(product, workspace);
+  if (workspace > 0) freeOnHeap(workspace);
+}
+
+/** By several threads. @returns false where one is to do it */
+function multiplyTogether(
+  pool: Multiplier['pool'],
+  multiplication: Multiplication,
+  result: tf.Tensor,
+): boolean {
+  const shared = pool.share(
+    () => costOf(multiplication),
+    ({ blocks, threads, compute }) => {
+      const product = blocks.reserve(productBytes);
+      const to = blocks.resultAt(result);
+      const addressOf = (tensor: tf.Tensor) => blocks.addressOf(tensor);
+      const unit = unitOf(multiplication.sizes, threads);
+      writeProduct({ memory: blocks.memory, product, to, addressOf, unit }, multiplication);
+      compute(product);
+      blocks.finishResults();
+    },
+  );
+  return shared !== undefined;
+}
+
+/** What a product costs, and in how many parts it could be cut. */
+export function costOf({ sizes, left, right, bias }: Multiplication): PassCost {
+  const { rows, terms, columns } = sizes;
+  const ofRight = 'tensor' in right ? [right.tensor] : Object.values(right.tensors);
+  const read = [left.tensor, ...ofRight, ...(bias ? [bias] : [])];
+  return {
+    multiplyAdds: rows * terms * columns,
+    bytes: read.reduce((sum, tensor) => sum + bytesOf(tensor), rows * columns * 4),
+    units: Math.ceil((cutsRows(sizes) ? rows : columns) / leastLines),
+  };
+}
+
+// A part packs both of its factors: of 256 lines that takes a tenth of its time.
+const linesOfPart = 256;
+const mostParts = 4; // of a thread: one that starts late, or is slow, does fewer
+const leastLines = 24; // whole tiles, of rows and of columns
+const rowsOfBlock = 96; // of fewer the left factor is packed once
+
+type Sizes = Multiplication['sizes'];
+
+/** Which side is cut into parts: the longer one, but no few rows. */
+function cutsRows({ rows, columns }: Sizes): boolean {
+  return rows > rowsOfBlock && rows >= columns;
+}
+
+/** What a thread computes at once. */
+function unitOf(sizes: Sizes, threads: number): { readonly rows: number; readonly columns: number } {
+  const { rows, columns } = sizes;
+  const lines = cutsRows(sizes) ? rows : columns;
+  const parts = Math.max(1, Math.min(mostParts, Math.floor(lines / (threads * linesOfPart))));
+  const ofPart = Math.ceil(lines / (threads * parts * leastLines)) * leastLines;
+  return cutsRows(sizes) ? { rows: ofPart, columns } : { rows, columns: ofPart };
+}
+
 const productOf = new WeakMap<WebAssembly.Memory, number>();
 
-/** Where products are written down in a memory: one after the other, at the same place. */
+const productBytes = Object.keys(structures.Product).length * 4;
+
+/** Where products of one thread are written down in a memory: one after the other, at the same place. */
 function productIn(memory: WebAssembly.Memory): number {
   const known = productOf.get(memory);
   if (known !== undefined) return known;
-  const address = allocateOnHeap(Object.keys(structures.Product).length * 4);
+  const address = allocateOnHeap(productBytes);
   productOf.set(memory, address);
   return address;
 }
 
+/** Where a product is written down, where its factors are, and in which parts it is computed. */
+interface Place {
+  readonly memory: WebAssembly.Memory;
+  readonly product: number;
+  readonly to: number;
+  addressOf(tensor: tf.Tensor): number;
+  readonly unit: { readonly rows: number; readonly columns: number };
+}
+
 function writeProduct(
-  memory: WebAssembly.Memory,
-  product: number,
+  { memory, product, to, addressOf, unit }: Place,
   { sizes: { rows, terms, columns }, left, right, bias }: Multiplication,
-  to: number,
 ): void {
   // Addresses first: a tensor of another backend is moved to the heap, which may grow.
-  const ofLeft = addressOnHeap(left.tensor);
-  const ofRight = rightOnHeap(right);
-  const ofBias = bias ? addressOnHeap(bias) : 0;
-  const words = new Int32Array(memory.buffer, product, 15);
+  const ofLeft = addressOf(left.tensor);
+  const ofRight = rightAt(right, addressOf);
+  const ofBias = bias ? addressOf(bias) : 0;
+  const words = new Int32Array(memory.buffer, product, productBytes / 4);
   words[0] = rows;
   words[1] = terms;
   words[2] = columns;
@@ -94,6 +184,8 @@ function writeProduct(
   words[12] = ofRight.scales;
   words[13] = ofRight.scaleStep;
   words[14] = ofRight.blocksPerScale;
+  words[15] = unit.rows;
+  words[16] = unit.columns;
 }
 
 /** As `assembly/blocks.ts` numbers them; 0 are floats. */
@@ -102,18 +194,18 @@ export const formats: Readonly<Record<string, number>> = { int8: 1, Q8_0: 2, Q4_
 const floats = { format: 0, scales: 0, scaleStep: 0, blocksPerScale: 1 };
 
 /** The fields that say how the right factor lies; steps in bytes. */
-function rightOnHeap(right: Factor | QuantizedWeights) {
+function rightAt(right: Factor | QuantizedWeights, addressOf: Place['addressOf']) {
   if ('tensor' in right) {
     const { tensor, lineStep, termStep } = right;
-    return { ...floats, address: addressOnHeap(tensor), lineStep: lineStep * 4, termStep: termStep * 4 };
+    return { ...floats, address: addressOf(tensor), lineStep: lineStep * 4, termStep: termStep * 4 };
   }
   const { blocks, scales } = right.tensors;
   return {
-    address: addressOnHeap(blocks!),
+    address: addressOf(blocks!),
     lineStep: right.rowBytes,
     termStep: 0, // terms are in blocks
     format: formats[right.format]!,
-    scales: scales ? addressOnHeap(scales) : 0,
+    scales: scales ? addressOf(scales) : 0,
     scaleStep: (scales?.shape[1] ?? 0) * 4,
     blocksPerScale: right.blocksPerScale,
   };

@@ -21,6 +21,18 @@ export function sharesMemory({ buffer }: WebAssembly.Memory): boolean {
   return typeof SharedArrayBuffer !== 'undefined' && (buffer as ArrayBufferLike) instanceof SharedArrayBuffer;
 }
 
+/** How many threads TensorFlow.js computes with on wasm; one on other backends. */
+export function backendThreads(): number {
+  const memory = hasWasmHeap() ? heapMemory() : undefined;
+  if (!memory || !sharesMemory(memory)) return 1;
+  const { wasm } = tf.backend() as unknown as { readonly wasm: { readonly tfjs?: TfjsFunctions } };
+  return wasm.tfjs?.getThreadsCount?.() ?? 1;
+}
+
+interface TfjsFunctions {
+  getThreadsCount?(): number;
+}
+
 /** The two builds of a kernel. */
 export class WasmModules<Exports> {
   readonly #texts: Readonly<Record<SimdKind, string>>;

@@ -19,4 +19,6 @@ export class Product {
   scales: usize; // of `int8`: [columns, groups]
   scaleStep: usize; // of `int8`: bytes from one row of scales to the next
   blocksPerScale: i32; // of `int8`
+  unitRows: i32; // of a part that a thread computes: all rows where there are few
+  unitColumns: i32; // a multiple of 8, or all
 }

@@ -24,18 +24,25 @@ export function workspaceOfBlocks(product: Product): usize {
   return (product.rows as usize) * (blocksOf(product) as usize) * (ROW_BLOCK + 8) + 128;
 }
 
-/** The columns [from, to) of a product of few rows. */
-export function multiplyFewRowsOfBlocks(product: Product, workspace: usize, from: i32, to: i32): void {
-  const blocks = blocksOf(product);
-  const step = (product.columns as usize) << 2;
-  const rowBytes = (blocks as usize) * ROW_BLOCK;
+/** The rows as whole numbers, in a workspace. */
+export function roundRows(product: Product, workspace: usize): void {
+  const rowBytes = (blocksOf(product) as usize) * ROW_BLOCK;
   const facts = workspace + (product.rows as usize) * rowBytes; // scale and sum of each block
-  const factBytes = (blocks as usize) << 3;
+  const factBytes = (blocksOf(product) as usize) << 3;
   const last = facts + (product.rows as usize) * factBytes;
   for (let row: usize = 0; row < (product.rows as usize); row++) {
     const x = product.left + row * product.leftRow;
     roundRow(x, product.terms, product.format, workspace + row * rowBytes, facts + row * factBytes, last);
   }
+}
+
+/** The columns [from, to) of a product of few rows, which have been rounded. */
+export function multiplyFewRowsOfBlocks(product: Product, workspace: usize, from: i32, to: i32): void {
+  const blocks = blocksOf(product);
+  const step = (product.columns as usize) << 2;
+  const rowBytes = (blocks as usize) * ROW_BLOCK;
+  const facts = workspace + (product.rows as usize) * rowBytes;
+  const factBytes = (blocks as usize) << 3;
   const quarter = (to - from) >> 2;
   const whole = from + (quarter << 2);
   for (let column = from; column < to; column = column + 1 === from + quarter ? whole : column + 1) {

@@ -19,7 +19,8 @@ const PANEL: usize = ((TERMS * TILE_COLUMNS) << 2) + 64;
 const ZEROS: usize = 0; // eight zeros
 const BIAS: usize = 32; // that of the last columns
 const EDGE: usize = 64; // a tile at the edge: six rows of eight
-const LEFT: usize = 256; // [ROWS, TERMS]
+const PACKED: usize = 256; // 1 + the first column of the panels that are packed, of all terms; 0: none
+const LEFT: usize = 320; // [ROWS, TERMS]
 const WIDE: usize = LEFT + ((ROWS * TERMS) << 2); // eight columns of blocks as floats
 const RIGHT: usize = WIDE + ((TILE_COLUMNS * TERMS) << 2); // panels of a group
 
@@ -35,24 +36,45 @@ export function workspaceOf(product: Product): usize {
   return RIGHT + (panels as usize) * PANEL;
 }
 
-/** The columns [from, to) of a product; `from` is a multiple of 8. */
-export function multiplyRows(product: Product, workspace: usize, from: i32, to: i32): void {
+/** Gets a workspace ready for parts of one product. */
+export function beginRows(workspace: usize): void {
   memory.fill(workspace + ZEROS, 0, 32);
+  store<i32>(workspace + PACKED, 0);
+}
+
+/** The rows [first, last) of the columns [from, to) of a product. */
+export function multiplyRows(
+  product: Product,
+  workspace: usize,
+  first: i32,
+  last: i32,
+  from: i32,
+  to: i32,
+): void {
   const group = groupOf(product);
+  const isOneBlock = last - first <= ROWS;
   for (let term = 0; term < product.terms; term += TERMS) {
     const terms = min(TERMS, product.terms - term);
-    if (product.rows <= ROWS) packRows(product, 0, product.rows, term, terms, workspace + LEFT);
+    if (isOneBlock) packRows(product, first, last - first, term, terms, workspace + LEFT);
     for (let column = from; column < to; column += group) {
       const end = min(to, column + group);
-      if (product.format !== 0) packBlocks(product, column, end, term, terms, workspace);
-      else packColumns(product, column, end, term, terms, workspace + RIGHT);
-      for (let row = 0; row < product.rows; row += ROWS) {
-        const rows = min(ROWS, product.rows - row);
-        if (product.rows > ROWS) packRows(product, row, rows, term, terms, workspace + LEFT);
+      packPanelsOf(product, column, end, term, terms, workspace);
+      for (let row = first; row < last; row += ROWS) {
+        const rows = min(ROWS, last - row);
+        if (!isOneBlock) packRows(product, row, rows, term, terms, workspace + LEFT);
         multiplyBlock(product, workspace, row, rows, column, end, term, terms);
       }
     }
   }
+}
+
+/** A group of columns, unless it is packed: a thread that computes some rows after others finds it there. */
+function packPanelsOf(product: Product, column: i32, end: i32, term: i32, terms: i32, workspace: usize): void {
+  const isWhole = terms === product.terms;
+  if (isWhole && load<i32>(workspace + PACKED) === column + 1) return;
+  store<i32>(workspace + PACKED, isWhole ? column + 1 : 0);
+  if (product.format !== 0) packBlocks(product, column, end, term, terms, workspace);
+  else packColumns(product, column, end, term, terms, workspace + RIGHT);
 }
 
 /** How many rows the next tile has, of those that are left. */

@@ -1,19 +1,20 @@
 // A call written down for the module: see assembly/call.ts. Tensors stay where they are.
 import type { CallSizes, KernelCall, RowMatrix } from '@polyhead/core';
-import type { CallTensors } from '@polyhead/core/kernel';
+import type { CallTensors, HeapBlocks } from '@polyhead/core/kernel';
 import type * as tf from '@tensorflow/tfjs-core';
 import type { TileSizes } from '../kernel-options';
 import { type StoredRun, storedRuns } from '../stored-runs';
-import { bytesOf, type HeapBlocks } from './heap-blocks';
+import { bytesOf, writeAll, writeParts } from './structures';
 import { eachPosition, tablesOnHeap } from './tables-on-heap';
 
 /** Where results go, and how much is computed at once. */
-export interface ForwardRequest {
+export interface PassRequest {
   readonly tile: TileSizes;
   readonly scoresOnly?: boolean; // values, and what dropout does to weights, do not matter
   readonly output: number; // address of [B, Hq, Sq, Dv]
   readonly rowMax: number; // of [B, Hq, Sq]
   readonly rowSum: number;
+  readonly gradients?: number; // address of `Gradients`, of a backward pass
 }
 
 /** @returns the address of a `Call` */
@@ -21,16 +22,16 @@ export function callOnHeap(
   blocks: HeapBlocks,
   call: KernelCall,
   tensors: CallTensors,
-  { tile, scoresOnly = false, output, rowMax, rowSum }: ForwardRequest,
+  { tile, scoresOnly = false, output, rowMax, rowSum, gradients = 0 }: PassRequest,
 ): number {
   const { plan, sizes, softcap } = call;
   const { bias, sinkLogits } = tensors;
   const [planB, planH, , planWidth] = plan.shape;
-  return blocks.writeParts('Call', [
+  return writeParts(blocks, 'Call', [
     sizes,
     { Dv: scoresOnly ? 0 : sizes.Dv, G: sizes.Hq / sizes.Hkv },
     tilesOf(tile, sizes),
-    { query: blocks.addressOf(tensors.query), output, rowMax, rowSum },
+    { query: blocks.addressOf(tensors.query), output, rowMax, rowSum, gradients },
     { shrink: shrinkOf(call), scale: call.scale, dropoutKept: 1 },
     softcap ? capOf(softcap) : undefined,
     storedRows(blocks, call, tensors),
@@ -88,7 +89,7 @@ function denseOf(blocks: HeapBlocks, masks: readonly tf.Tensor4D[]) {
     const size = mask.dtype === 'bool' ? 1 : 4;
     return { data: blocks.addressOf(mask), size, strideB: b, strideH: h, strideQ: q, strideK: k };
   });
-  return { dense: blocks.writeAll('Dense', written), denseCount: masks.length };
+  return { dense: writeAll(blocks, 'Dense', written), denseCount: masks.length };
 }
 
 function dropoutOf(blocks: HeapBlocks, { dropout, order, sizes: { B, Sq, Skv } }: KernelCall) {
@@ -108,8 +109,8 @@ function storedRows(blocks: HeapBlocks, { inputs, sizes: { B } }: KernelCall, { 
   const { stored } = inputs;
   const parts = stored?.parts ?? [partOf(key!, value!)];
   const addresses = parts.map(({ key, value, headStride }) => {
-    const matrices = blocks.writeAll('Matrix', [matrixOf(blocks, key), matrixOf(blocks, value)]);
-    return blocks.writeAll('Part', [{ key: matrices, value: matrices + matrixBytes, headStride }]);
+    const matrices = writeAll(blocks, 'Matrix', [matrixOf(blocks, key), matrixOf(blocks, value)]);
+    return writeAll(blocks, 'Part', [{ key: matrices, value: matrices + matrixBytes, headStride }]);
   });
   const runs: { token: number; count: number; row: number; part: number }[] = [];
   const runsOf = new Int32Array(B * 2);
@@ -120,7 +121,7 @@ function storedRows(blocks: HeapBlocks, { inputs, sizes: { B } }: KernelCall, { 
     for (const { token, count, row, part } of runsOfEntry)
       runs.push({ token, count, row, part: addresses[part]! });
   }
-  return { runs: blocks.writeAll('Run', runs), runsOf: blocks.write(runsOf) };
+  return { runs: writeAll(blocks, 'Run', runs), runsOf: blocks.write(runsOf) };
 }
 
 /** Tensors [B, H, S, N] are storage of one piece. */

@@ -1,24 +1,22 @@
 // The fused kernel in WebAssembly, on the tensors of tfjs's wasm backend as they lie.
-import { type AttentionKernel, ConfigError, type KernelCall } from '@polyhead/core';
+import type { AttentionKernel, KernelCall } from '@polyhead/core';
 import {
   callTensors,
   floatsOnHeap,
   heapMemory,
   normalizeOptions,
   type RelaxedSimd,
+  ThreadPool,
   withGradient,
 } from '@polyhead/core/kernel';
 import { withKind } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { type TileOptions, tileSizes, weightsRefused } from '../kernel-options';
 import { kernelIn, modules, reasonsWithoutHeap } from './kernel-module';
+import { forwardCost } from './pass-cost';
 import { runBackward } from './run-backward';
 import { logSumExpOf, runForward } from './run-forward';
 import type { PassRunner } from './run-pass';
-import { ThreadPool } from './threads/thread-pool';
-import { forwardWork, noteOfThreads } from './threads/worth';
-
-const mostThreads = 256; // more than machines have; each takes some megabytes
 
 /** How it computes; results are the same but for rounding. */
 export interface FlashWasmOptions extends TileOptions {
@@ -29,7 +27,8 @@ export interface FlashWasmOptions extends TileOptions {
   readonly relaxedSimd?: RelaxedSimd | undefined;
   /**
    * How many threads compute, the caller's among them, from when `prepare` has been awaited until `dispose`; a small call has
-   * one. 1 to 256. Where tfjs's memory is not shared, as in Node, tensors are copied at each call, into workspace that is kept. Default: 1.
+   * one. 1 to 256. Where tfjs's memory is not shared, as in Node, tensors are copied at each call, into workspace that is kept.
+   * Default: as many as tfjs itself has on wasm, which is one but in an isolated page.
    */
   readonly threads?: number | undefined;
 }
@@ -46,27 +45,19 @@ export const flashWasm = /* @__PURE__ */ withKind('flashWasm', ['options'], make
 function makeFlashWasm(options: FlashWasmOptions = {}): AttentionKernel {
   const names = ['relaxedSimd', 'threads', 'rowsPerTile', 'keysPerTile'] as const;
   const known = normalizeOptions('flashWasm', 'options', options, names);
-  const { relaxedSimd = 'auto', threads = 1, ...tiles } = known;
-  const simdKind = modules.choose('flashWasm', relaxedSimd);
-  if (!Number.isInteger(threads) || threads < 1 || threads > mostThreads) {
-    throw new ConfigError('flashWasm', `threads must be a whole number from 1 to ${mostThreads}`, {
-      threads,
-    });
-  }
+  const { relaxedSimd = 'auto', threads, ...tiles } = known;
+  const simd = modules.choose('flashWasm', relaxedSimd);
   const tile = tileSizes('flashWasm', tiles);
-  const pool = threads > 1 ? new ThreadPool(threads, simdKind) : undefined;
+  const pool = new ThreadPool('flashWasm', { modules, simd, threads });
   return {
     name: 'flashWasm',
     async prepare() {
-      await Promise.all([modules.compile(simdKind(), false), pool?.start()]);
+      await Promise.all([modules.compile(simd(), false), pool.start()]);
     },
     unsupported: reasonsAgainst,
-    notes(call) {
-      const threaded = pool && noteOfThreads(pool, forwardWork(call, callTensors(call), tile));
-      return [`${simdKind()} SIMD, ${threaded ?? 'one thread'}`];
-    },
-    run: (call) => runOnHeap({ kernel: kernelIn(heapMemory()!, simdKind()), tile, pool }, call),
-    dispose: () => pool?.end('the kernel is disposed'),
+    notes: (call) => [`${simd()} SIMD, ${pool.note(forwardCost(call, callTensors(call), tile))}`],
+    run: (call) => runOnHeap({ kernel: kernelIn(heapMemory()!, simd()), tile, pool }, call),
+    dispose: () => pool.end('the kernel is disposed'),
     toJSON: () => ({ kind: 'flashWasm', options: known }),
   };
 }

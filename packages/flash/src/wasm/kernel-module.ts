@@ -1,5 +1,10 @@
 // The compiled module, and what it exports.
-import { reasonsWithoutHeap as reasons, type SimdKind, WasmModules } from '@polyhead/core/kernel';
+import {
+  reasonsWithoutHeap as reasons,
+  type SimdKind,
+  type UnitExports,
+  WasmModules,
+} from '@polyhead/core/kernel';
 import type { TileSizes } from '../kernel-options';
 import { plain, relaxed } from './compiled';
 
@@ -10,12 +15,9 @@ export interface Runner {
 }
 
 /** What `assembly/index.ts` exports. */
-export interface KernelExports {
-  workspaceBytes(call: number, isBackward: boolean): number;
-  initWorkspace(call: number, workspace: number, isBackward: boolean): void;
-  tileCount(call: number): number;
+export interface KernelExports extends UnitExports {
+  all(call: number, workspace: number): void;
   forward(call: number, workspace: number, from: number, to: number): void;
-  backward(call: number, gradients: number, workspace: number, from: number, to: number): void;
   beginRows(call: number, workspace: number, head: number, first: number): void;
   weights(call: number, workspace: number, first: number, from: number, to: number, at: number): number;
 }

@@ -1,12 +1,18 @@
 // The gradient of a call on the heap of tfjs's wasm backend.
 import type { CallSizes, KernelCall } from '@polyhead/core';
-import { type CallTensors, emptyOnHeap, floatsOnHeap, type ResultGradients } from '@polyhead/core/kernel';
+import {
+  type CallTensors,
+  emptyOnHeap,
+  floatsOnHeap,
+  type HeapBlocks,
+  type ResultGradients,
+} from '@polyhead/core/kernel';
 import type * as tf from '@tensorflow/tfjs-core';
 import { callOnHeap } from './call-on-heap';
-import type { HeapBlocks } from './heap-blocks';
+import { backwardCost } from './pass-cost';
 import type { RowSums } from './run-forward';
 import { type PassHeap, type PassRunner, runPass } from './run-pass';
-import { backwardWork } from './threads/worth';
+import { writeAll } from './structures';
 
 /** What the forward pass saves for it. */
 export interface SavedForward extends RowSums {
@@ -24,10 +30,8 @@ export function runBackward(
 ): CallGradients {
   const { B, Hq, Hkv, Sq, Skv, D, Dv } = call.sizes;
   const gradients = emptyGradients(tensors);
-  const computeIn = ({ blocks, run }: PassHeap) => {
+  const computeIn = ({ blocks, compute }: PassHeap) => {
     const [rowMax, rowSum] = [blocks.write(saved.rowMax), blocks.write(saved.rowSum)];
-    const request = { tile: runner.tile, output: 0, rowMax, rowSum };
-    const written = callOnHeap(blocks, call, tensors, request);
     const delta = blocks.zeros(B * Hq * Sq);
     const key = paddedRows(blocks, gradients.key!, B * Hkv * Skv, D);
     const value = paddedRows(blocks, gradients.value!, B * Hkv * Skv, Dv);
@@ -43,7 +47,9 @@ export function runBackward(
       ...tables.addresses,
       delta,
     };
-    run({ call: written, gradients: blocks.writeAll('Gradients', [into]), heads: B * Hkv });
+    const request = { tile: runner.tile, output: 0, rowMax, rowSum };
+    const gradientsAt = writeAll(blocks, 'Gradients', [into]);
+    compute(callOnHeap(blocks, call, tensors, { ...request, gradients: gradientsAt }));
     blocks.finishResults();
     key.finish();
     value.finish();
@@ -52,7 +58,7 @@ export function runBackward(
     const ofRows = { ...saved, delta: blocks.floats(delta, B * Hq * Sq) };
     floatsOnHeap(gradients.sinkLogits!).set(sinkGradients(call.sizes, tensors.sinkLogits.dataSync(), ofRows));
   };
-  runPass(runner, () => backwardWork(call, tensors), computeIn);
+  runPass(runner, () => backwardCost(call, tensors), computeIn);
   return gradients;
 }
 

@@ -3,8 +3,8 @@ import type { KernelCall } from '@polyhead/core';
 import { type CallTensors, emptyOnHeap } from '@polyhead/core/kernel';
 import type * as tf from '@tensorflow/tfjs-core';
 import { callOnHeap } from './call-on-heap';
+import { forwardCost } from './pass-cost';
 import { type PassRunner, runPass } from './run-pass';
-import { forwardWork } from './threads/worth';
 
 export interface ForwardResult {
   readonly output: tf.Tensor4D; // [B, Hq, Sq, Dv]
@@ -20,18 +20,18 @@ export interface RowSums {
 const noSums: RowSums = { rowMax: new Float32Array(0), rowSum: new Float32Array(0) };
 
 export function runForward(runner: PassRunner, call: KernelCall, tensors: CallTensors): ForwardResult {
-  const { B, Hq, Hkv, Sq, Dv } = call.sizes;
+  const { B, Hq, Sq, Dv } = call.sizes;
   const { tile } = runner;
   const rows = B * Hq * Sq;
   const output = emptyOnHeap<tf.Rank.R4>([B, Hq, Sq, Dv]);
   try {
     const sums = runPass(
       runner,
-      () => forwardWork(call, tensors, tile),
-      ({ blocks, run }) => {
+      () => forwardCost(call, tensors, tile),
+      ({ blocks, compute }) => {
         const [rowMax, rowSum] = [blocks.reserve(rows * 4), blocks.reserve(rows * 4)];
         const request = { tile, output: blocks.resultAt(output), rowMax, rowSum };
-        run({ call: callOnHeap(blocks, call, tensors, request), gradients: 0, heads: B * Hkv });
+        compute(callOnHeap(blocks, call, tensors, request));
         blocks.finishResults();
         if (!call.isTaped && !call.returns?.includes('logSumExp')) return noSums;
         return { rowMax: blocks.floats(rowMax, rows), rowSum: blocks.floats(rowSum, rows) };

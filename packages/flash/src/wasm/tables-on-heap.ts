@@ -1,8 +1,8 @@
 // The tables of a position method, and the positions of rows, written down for the module.
 import type { DistanceIndex, KernelCall } from '@polyhead/core';
-import { type CallTensors, floatsOnHeap, positionsOf } from '@polyhead/core/kernel';
+import { type CallTensors, floatsOnHeap, type HeapBlocks, positionsOf } from '@polyhead/core/kernel';
 import type * as tf from '@tensorflow/tfjs-core';
-import type { HeapBlocks } from './heap-blocks';
+import { writeAll } from './structures';
 
 /** What the module reads of tables; undefined where the call has none. */
 export function tablesOnHeap(
@@ -47,7 +47,7 @@ function tableOnHeap(
     entries: rows ? blocks.write(rows) : 0,
     entryCount: rows?.length ?? 0,
   };
-  return blocks.writeAll('Table', [written]);
+  return writeAll(blocks, 'Table', [written]);
 }
 
 function paddedRows(blocks: HeapBlocks, tensor: tf.Tensor2D | tf.Tensor3D, width: number): number {

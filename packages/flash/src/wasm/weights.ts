@@ -1,9 +1,8 @@
 // Weights of a call by the WebAssembly kernel: its scores again, and exp(score - logSumExp) of each, a tile at a time.
 import type { CallSizes, KernelCall } from '@polyhead/core';
-import { type CallTensors, callTensors, heapMemory } from '@polyhead/core/kernel';
+import { type CallTensors, callTensors, HeapBlocks, heapMemory } from '@polyhead/core/kernel';
 import type { CallWeights, WeightRegion, WeightSource, WeightTile } from '../statistics/weight-tiles';
 import { callOnHeap, tilesOf } from './call-on-heap';
-import { HeapBlocks } from './heap-blocks';
 import { kernelIn, modules, type Runner, reasonsWithoutHeap } from './kernel-module';
 import { logSumExpOf } from './run-forward';
 
@@ -33,8 +32,8 @@ function scoresOnHeap(blocks: HeapBlocks, { runner, call, tensors }: Opened, row
   const rowMax = blocks.write(rows);
   const rowSum = blocks.reserve(rows.byteLength);
   const written = callOnHeap(blocks, call, tensors, { tile, scoresOnly: true, output: 0, rowMax, rowSum });
-  const workspace = blocks.reserve(kernel.workspaceBytes(written, false));
-  kernel.initWorkspace(written, workspace, false);
+  const workspace = blocks.reserve(kernel.workspaceBytes(written));
+  kernel.begin(written, workspace);
   return { written, workspace, rowMax, rowSum };
 }
 

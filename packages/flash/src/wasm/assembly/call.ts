@@ -48,6 +48,7 @@ export class Call {
   keyTableQuery: usize; // [B, Hq, Sq, D], what the table of keys is dotted with; 0: the query
   queryTable: usize;
   valueTable: usize;
+  gradients: usize; // Gradients, of a backward pass; 0: forward
 }
 
 /** What the gradient of a call is made from, and into: numbers to be added to. */

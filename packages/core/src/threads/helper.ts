@@ -21,7 +21,7 @@ function startInNode(
   onEnd: () => void,
 ): Helper {
   // Neither the flags nor the environment of the process: what they load is of no use here.
-  const worker = new Worker(workerCode, { eval: true, workerData, execArgv: [], env: {} });
+  const worker = new Worker(workerCode(), { eval: true, workerData, execArgv: [], env: {} });
   const ready = new Promise<void>((resolve, reject) => {
     worker.once('message', () => {
       worker.unref(); // the process may end without it
@@ -36,7 +36,7 @@ function startInNode(
 }
 
 function startInPage(data: HelperData, onEnd: () => void): Helper {
-  const address = URL.createObjectURL(new Blob([workerCode], { type: 'text/javascript' }));
+  const address = URL.createObjectURL(new Blob([workerCode()], { type: 'text/javascript' }));
   const worker = new Worker(address);
   let give = () => {};
   const ready = new Promise<void>((resolve, reject) => {

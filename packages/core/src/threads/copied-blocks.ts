@@ -1,7 +1,7 @@
 // Tensors copied into a memory that threads share, where tfjs's own is not such a one, as in Node.
-import { addressOnHeap, heapMemory } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
-import { HeapBlocks } from '../heap-blocks';
+import { HeapBlocks } from '../backend/heap-blocks';
+import { addressOnHeap, heapMemory } from '../backend/wasm-heap';
 
 /** What threads have not finished. One thread can. */
 export class ThreadsFailed extends Error {}
@@ -89,6 +89,7 @@ export class CopiedBlocks extends HeapBlocks {
   }
 }
 
+/** How much memory the numbers of a tensor take. */
 export function bytesOf(tensor: tf.Tensor): number {
   return tensor.size * tf.util.bytesPerElement(tensor.dtype);
 }

@@ -3,16 +3,15 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Worker } from 'node:worker_threads';
-import { toHost } from '@polyhead/conformance';
+import { type CellChange, leaveToHelpers, toHost, useSharedHeap } from '@polyhead/conformance';
 import { type AttentionKernel, attend, causal, firstSupported } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { isWasm } from '../../fixtures/fused-kernel';
-import { useSharedHeap } from '../../fixtures/shared-heap';
-import { flash } from '../../index';
-import { flashWasm } from '../../wasm';
-import { kernelIn, modules } from '../kernel-module';
-import { cell } from './worker-code';
+import { cell } from '../../../core/src/threads/worker-code';
+import { isWasm } from '../fixtures/fused-kernel';
+import { flash } from '../index';
+import { flashWasm } from '../wasm';
+import { kernelIn, modules } from './kernel-module';
 
 const options = { mask: causal() };
 
@@ -55,31 +54,6 @@ afterEach(() => {
   for (const kernel of made.splice(0)) kernel.dispose!();
 });
 
-type Change = (cells: Int32Array, index: number, value: number) => number;
-
-/** Calls `then` when the caller takes its first unit. */
-function atFirstUnit(then: (cells: Int32Array) => void): void {
-  const subtract: Change = Atomics.sub;
-  let isFirst = true;
-  const takeLater: Change = (cells, index, value) => {
-    if (isFirst) then(cells);
-    isFirst = false;
-    return subtract(cells, index, value);
-  };
-  vi.spyOn(Atomics, 'sub').mockImplementation(takeLater as never);
-}
-
-/** Waits until others have computed all units. */
-function awaitHelpers(cells: Int32Array): number {
-  const units = Atomics.load(cells, cell.units);
-  for (;;) {
-    const done = Atomics.load(cells, cell.done);
-    if (done === units) return units;
-    if (Atomics.wait(cells, cell.done, done, 10_000) === 'timed-out')
-      throw new Error(`${done} of ${units} units`);
-  }
-}
-
 describe('threads', () => {
   beforeEach(({ skip }) => skip(!isWasm, 'only the kernel for wasm has threads'));
 
@@ -121,8 +95,8 @@ describe('threads', () => {
 
   it('are given up within two seconds when one dies with work in hand', async () => {
     const kernel = await ready();
-    const store: Change = Atomics.store;
-    const loseOne: Change = (cells, index, value) =>
+    const store: CellChange = Atomics.store;
+    const loseOne: CellChange = (cells, index, value) =>
       store(cells, index, index === cell.left ? value - 1 : value);
     vi.spyOn(Atomics, 'store').mockImplementation(loseOne as never);
     const began = performance.now();
@@ -133,12 +107,9 @@ describe('threads', () => {
 
   it('compute what the caller leaves to them', async () => {
     const kernel = await ready();
-    let units = 0;
-    atFirstUnit((cells) => {
-      units = awaitHelpers(cells);
-    });
+    const units = leaveToHelpers();
     expect(isSame(outputOf(kernel), outputOf(flashWasm()))).toBe(true);
-    expect(units).toBe(4 * 7);
+    expect(units()).toBe(4 * 7);
   });
 
   it('are given up when one has ended', async () => {
@@ -152,8 +123,8 @@ describe('threads', () => {
 
   it('are given up when one takes a unit and does not answer', async () => {
     const kernel = await ready();
-    const store: Change = Atomics.store;
-    const loseOne: Change = (cells, index, value) =>
+    const store: CellChange = Atomics.store;
+    const loseOne: CellChange = (cells, index, value) =>
       store(cells, index, index === cell.left ? value - 1 : value);
     vi.spyOn(Atomics, 'store').mockImplementation(loseOne as never);
     vi.spyOn(Atomics, 'wait').mockReturnValue('timed-out');
@@ -175,9 +146,9 @@ describe('threads', () => {
     };
     const expected = gradientsBy(flashWasm());
     const kernel = await ready();
-    const add: Change = Atomics.add;
+    const add: CellChange = Atomics.add;
     let passes = 0;
-    const addAndFail: Change = (cells, index, value) => {
+    const addAndFail: CellChange = (cells, index, value) => {
       if (index === cell.wake) passes++;
       if (index === cell.wake && passes === 2) Atomics.store(cells, cell.failed, 1);
       return add(cells, index, value);
@@ -229,9 +200,7 @@ describe('threads', () => {
     try {
       const kernel = await ready();
       const grow = vi.spyOn(WebAssembly.Memory.prototype, 'grow');
-      atFirstUnit((cells) => {
-        awaitHelpers(cells);
-      });
+      leaveToHelpers();
       expect(isSame(outputOf(kernel), expected)).toBe(true);
       expect(new Set(grow.mock.instances).size).toBeLessThan(2); // no memory but that of tfjs
       expect(isSame(outputOf(flashWasm()), expected)).toBe(true);
@@ -244,7 +213,7 @@ describe('threads', () => {
   });
 
   it('do not keep a process from ending', { timeout: 60_000 }, async () => {
-    const script = fileURLToPath(new URL('../../fixtures/leave-threads.ts', import.meta.url));
+    const script = fileURLToPath(new URL('../fixtures/leave-threads.ts', import.meta.url));
     const child = spawn(process.execPath, ['--import', 'tsx', '--conditions=@polyhead/source', script]);
     const [note] = (await once(child.stdout, 'data')) as [Buffer];
     const done = performance.now();

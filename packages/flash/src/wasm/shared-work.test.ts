@@ -24,8 +24,8 @@ import {
 import { StaticCache } from '@polyhead/kv-cache';
 import * as tf from '@tensorflow/tfjs-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { isWasm } from '../../fixtures/fused-kernel';
-import { flashWasm } from '../../wasm';
+import { isWasm } from '../fixtures/fused-kernel';
+import { flashWasm } from '../wasm';
 
 const alone = flashWasm();
 const [two, three, four] = [2, 3, 4].map((threads) => flashWasm({ threads })) as [

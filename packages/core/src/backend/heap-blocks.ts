@@ -1,60 +1,18 @@
 // What a call writes beside its tensors, and where these lie: on the heap of the wasm backend. All is given back at its end.
-import {
-  addressOnHeap,
-  allocateOnHeap,
-  freeOnHeap,
-  heapMemory,
-  type MemoryWords,
-  wordsOf,
-} from '@polyhead/core/kernel';
 import type * as tf from '@tensorflow/tfjs-core';
-import { structures } from './compiled';
-
-type Structures = typeof structures;
-type FieldsOf<Name extends keyof Structures> = { readonly [field in keyof Structures[Name]]: number };
-
-/** Where the fields of a structure are, in words from its start, and how many it has. */
-interface Layout {
-  readonly words: number;
-  readonly fields: { readonly [field: string]: { readonly word: number; readonly isFloat: boolean } };
-}
-
-const layouts = Object.fromEntries(
-  Object.entries(structures).map(([name, types]) => {
-    const entries = Object.entries(types).map(
-      ([field, type], word) => [field, { word, isFloat: (type as string) === 'f32' }] as const,
-    );
-    return [name, { words: entries.length, fields: Object.fromEntries(entries) }];
-  }),
-) as unknown as Readonly<Record<keyof Structures, Layout>>;
-
-/** From one structure to the next. */
-export function bytesOf(name: keyof Structures): number {
-  return layouts[name].words * 4;
-}
-
-function writeFields(
-  { ints, floats }: MemoryWords,
-  from: number,
-  { fields }: Layout,
-  values: { readonly [field: string]: number },
-): void {
-  for (const name in values) {
-    const { word, isFloat } = fields[name]!;
-    if (isFloat) floats[from + word] = values[name]!;
-    else ints[from + word] = values[name]!;
-  }
-}
+import { addressOnHeap, allocateOnHeap, freeOnHeap, heapMemory, wordsOf } from './wasm-heap';
 
 // What is small shares blocks of this size: a call of one token takes one.
 const sharedBytes = 4096;
 const smallBytes = 512;
 
+/** Memory that a call of a kernel takes, and the places of its tensors, on the heap of the wasm backend. */
 export class HeapBlocks {
   #addresses: number[] = [];
   #next = 0; // of the block that is shared
   #end = 0;
 
+  /** In which all addresses are. */
   get memory(): WebAssembly.Memory {
     return heapMemory()!;
   }
@@ -79,7 +37,11 @@ export class HeapBlocks {
   /** Results are in their tensors from now on. */
   finishResults(): void {}
 
-  /** Bytes that may hold anything. */
+  /**
+   * Bytes that may hold anything.
+   *
+   * @throws UnsupportedError when the heap is exhausted
+   */
   reserve(bytes: number): number {
     if (bytes > smallBytes) return this.#allocate(bytes);
     const size = Math.max(16, Math.ceil(bytes / 16) * 16);
@@ -97,6 +59,7 @@ export class HeapBlocks {
     return address;
   }
 
+  /** Zeros of float32. */
   zeros(numbers: number): number {
     const address = this.reserve(numbers * 4);
     this.floatsAt(address, numbers).fill(0);
@@ -111,28 +74,6 @@ export class HeapBlocks {
     return address;
   }
 
-  /** Structures that follow each other. */
-  writeAll<Name extends keyof Structures>(name: Name, all: readonly FieldsOf<Name>[]): number {
-    const layout = layouts[name];
-    const address = this.reserve(all.length * layout.words * 4);
-    const words = wordsOf(this.memory);
-    for (let n = 0; n < all.length; n++) writeFields(words, address / 4 + n * layout.words, layout, all[n]!);
-    return address;
-  }
-
-  /** One structure, whose fields come in parts: where one is in several the last holds, and what is in none is 0. */
-  writeParts<Name extends keyof Structures>(
-    name: Name,
-    parts: readonly (Partial<FieldsOf<Name>> | undefined)[],
-  ): number {
-    const layout = layouts[name];
-    const address = this.reserve(layout.words * 4);
-    const words = wordsOf(this.memory);
-    words.ints.fill(0, address / 4, address / 4 + layout.words);
-    for (const part of parts) if (part) writeFields(words, address / 4, layout, part as FieldsOf<Name>);
-    return address;
-  }
-
   /** A copy of what lies there. */
   floats(address: number, count: number): Float32Array {
     return this.floatsAt(address, count).slice();
@@ -143,6 +84,7 @@ export class HeapBlocks {
     return new Float32Array(this.memory.buffer, address, count);
   }
 
+  /** Gives everything back. */
   release(): void {
     for (const address of this.#addresses) freeOnHeap(address);
     this.abandon();

@@ -8,14 +8,10 @@ export const cell = {
   failed: 3, // 1: a helper has failed at one
   pass: 4, // the number of the pass
   units: 5,
-  heads: 6,
-  call: 7, // addresses
-  gradients: 8,
-  workspaces: 9,
-  workspaceBytes: 10,
+  work: 6, // addresses
+  workspaces: 7,
+  workspaceBytes: 8,
 } as const;
-
-export const cellCount = Object.keys(cell).length;
 
 /** Loads of a number that may change at once, before a thread goes to sleep: waking it takes longer. */
 export const spins = 2000;
@@ -30,7 +26,7 @@ export interface HelperData {
 
 // A unit is taken before the fields of its pass are read: whoever has one knows that these are of the pass that runs, since
 // the caller writes others only when all units are done.
-export const workerCode = `
+export const workerCode = () => `
 const cell = ${JSON.stringify(cell)};
 
 function serve({ module, memory, control, thread }, ready) {
@@ -39,17 +35,13 @@ function serve({ module, memory, control, thread }, ready) {
   let begun = 0;
 
   function compute(left) {
-    const [call, gradients, units, heads] = [cells[cell.call], cells[cell.gradients], cells[cell.units], cells[cell.heads]];
+    const work = cells[cell.work];
     const workspace = cells[cell.workspaces] + thread * cells[cell.workspaceBytes];
     if (begun !== cells[cell.pass]) {
-      kernel.initWorkspace(call, workspace, gradients !== 0);
+      kernel.begin(work, workspace);
       begun = cells[cell.pass];
     }
-    const unit = units - left;
-    const tiles = units / heads;
-    const n = (unit % heads) * tiles + tiles - 1 - Math.floor(unit / heads);
-    if (gradients === 0) kernel.forward(call, workspace, n, n + 1);
-    else kernel.backward(call, gradients, workspace, n, n + 1);
+    kernel.unit(work, workspace, cells[cell.units] - left);
   }
 
   function help() {
