@@ -3,23 +3,8 @@ import { GrowingCache, QuantizedCache } from '@polyhead/kv-cache';
 import { MultiHeadAttention } from '@polyhead/multi-head';
 import { Decoder } from '@polyhead/transformer';
 import { describe, expect, it } from 'vitest';
-import { qualityOf, type StudiedCache, studiedCaches, studyCaches } from './cache-study';
+import { type StudiedCache, studiedCaches, studyCaches } from './cache-study';
 import { cacheLines } from './report';
-
-describe('qualityOf', () => {
-  it('is the divergence, agreement and perplexity of distributions by hand', () => {
-    const logits = (...p: readonly number[]) => Float32Array.from(p, (x) => Math.log(x) + 3);
-    const exact = [logits(0.5, 0.25, 0.25), logits(0.25, 0.5, 0.25)];
-    const own = [logits(0.25, 0.5, 0.25), logits(0.25, 0.5, 0.25)];
-    const quality = qualityOf(exact, own, [0, 1]);
-    // Behind the first token: 0.5 ln 2 - 0.25 ln 2; behind the second nothing.
-    expect(quality.meanDivergence).toBeCloseTo((0.25 * Math.log(2)) / 2, 6);
-    expect(quality.divergence99).toBeCloseTo(0.99 * 0.25 * Math.log(2), 6);
-    expect(quality.agreement).toBe(0.5);
-    expect(quality.exactPerplexity).toBeCloseTo(4, 5);
-    expect(quality.perplexity).toBeCloseTo(2, 5);
-  });
-});
 
 describe('studyCaches', () => {
   it('finds no divergence with an exact cache, some with bits left out, and bytes as predicted', async () => {

@@ -11,9 +11,8 @@ import {
   RingCache,
 } from '@polyhead/kv-cache';
 import { type CausalModel, ModelCache } from '@polyhead/transformer';
-import * as tf from '@tensorflow/tfjs-core';
 import { WrongResultError } from '../command-line/errors';
-import { quantile } from '../measure/quantile';
+import { logitsOf, qualityOf, type TextQuality } from './text-quality';
 
 /** A kind of cache that is studied. */
 export interface StudiedCache {
@@ -94,17 +93,10 @@ export const studiedCaches = (): readonly StudiedCache[] => [
 ];
 
 /** What a kind costs the model. */
-export interface CacheQuality {
+export interface CacheQuality extends TextQuality {
   readonly name: string;
   /** Of all layers, for each token of the text. */
   readonly bytesPerToken: number;
-  /** KL divergence of the exact distribution from this one, in nats: the mean over all tokens, and its 99 % quantile. */
-  readonly meanDivergence: number;
-  readonly divergence99: number;
-  /** Part of the tokens behind which the same token is the likeliest. */
-  readonly agreement: number;
-  readonly perplexity: number;
-  readonly exactPerplexity: number;
   /** Behind the whole text, one at a time. */
   readonly tokensPerSecond: number;
   /** Tokens whose caches fill 1 GiB; Infinity where bytes do not grow. */
@@ -134,7 +126,7 @@ export async function studyCaches(
 ): Promise<CacheQuality[]> {
   onCache?.('no cache');
   const longest = Math.max(...caches.map(({ tokens }) => tokens));
-  const exact = await logitsOf(model, ids.slice(0, longest), { kernel, chunk: longest });
+  const exact = await logitsOf(model, ids.slice(0, longest), { kernel });
   const qualities: CacheQuality[] = [];
   for (const kind of caches) {
     onCache?.(kind.name);
@@ -183,62 +175,4 @@ async function studyCache(
     cache.dispose();
     kind.dispose?.();
   }
-}
-
-/** Logits behind each token: [tokens][V]. */
-async function logitsOf(
-  model: CausalModel,
-  ids: readonly number[],
-  {
-    chunk,
-    ...call
-  }: { readonly kernel: AttentionKernel; readonly chunk: number; readonly cache?: ModelCache },
-): Promise<Float32Array[]> {
-  const rows: Float32Array[] = [];
-  for (let at = 0; at < ids.length; at += chunk) {
-    const logits = tf.tidy(
-      () => model.apply(tf.tensor2d([ids.slice(at, at + chunk)], undefined, 'int32'), call).logits,
-    );
-    const [numbers, V] = [await logits.data<'float32'>(), logits.shape[2]];
-    for (let row = 0; row * V < numbers.length; row++) rows.push(numbers.slice(row * V, (row + 1) * V));
-    logits.dispose();
-  }
-  return rows;
-}
-
-/** @param exact, own logits behind each token of the text: [tokens][V] */
-export function qualityOf(
-  exact: readonly Float32Array[],
-  own: readonly Float32Array[],
-  text: readonly number[],
-): Pick<CacheQuality, 'meanDivergence' | 'divergence99' | 'agreement' | 'perplexity' | 'exactPerplexity'> {
-  const [divergences, agreed]: [number[], boolean[]] = [[], []];
-  let [loss, exactLoss] = [0, 0];
-  exact.forEach((logits, n) => {
-    const [p, q] = [logits, own[n]!];
-    const [sumP, sumQ] = [logSumExp(p), logSumExp(q)];
-    // Σ p (log p - log q)
-    divergences.push(p.reduce((sum, x, i) => sum + Math.exp(x - sumP) * (x - sumP - (q[i]! - sumQ)), 0));
-    agreed.push(likeliest(p) === likeliest(q));
-    if (n + 1 === text.length) return;
-    exactLoss += sumP - p[text[n + 1]!]!;
-    loss += sumQ - q[text[n + 1]!]!;
-  });
-  const mean = (x: readonly number[]) => x.reduce((sum, y) => sum + y, 0) / x.length;
-  return {
-    meanDivergence: mean(divergences),
-    divergence99: quantile(divergences, 0.99),
-    agreement: mean(agreed.map(Number)),
-    perplexity: Math.exp(loss / (text.length - 1)),
-    exactPerplexity: Math.exp(exactLoss / (text.length - 1)),
-  };
-}
-
-function logSumExp(x: Float32Array): number {
-  const most = x.reduce((a, b) => Math.max(a, b), -Infinity);
-  return most + Math.log(x.reduce((sum, y) => sum + Math.exp(y - most), 0));
-}
-
-function likeliest(x: Float32Array): number {
-  return x.reduce((best, y, i) => (y > x[best]! ? i : best), 0);
 }

@@ -1,12 +1,16 @@
 // Published models against other libraries' numbers, where they are installed; and the small one of the repository.
 import { expectSameMemory, memoryNow } from '@polyhead/conformance';
+import { quantizeWeights, setDefaultProducts } from '@polyhead/core';
+import { denseProducts } from '@polyhead/dense';
 import { generateText } from '@polyhead/transformer';
 import { describe, expect, it } from 'vitest';
 import { findModel } from '../../../../scripts/models/models';
 import { chooseModel } from './choose-model';
-import { decoderOf } from './loaded-model';
+import { loadGguf } from './load-gguf';
+import { decoderOf, type LoadedModel } from './loaded-model';
 import { ownGolden, prove, wrongProof } from './proof';
 import { timeWays } from './speed';
+import { logitsOf, qualityOf, textOf } from './text-quality';
 import { partNames, timeParts } from './token-parts';
 import { cacheOf, kernelsHere, waysOf } from './ways';
 
@@ -114,5 +118,39 @@ describe.runIf(isOn('wasm'))('a published model of 135 million parameters', () =
     expect(proof.at(-1)).toMatchObject({ tokens: 8, wrong: 0 });
     expect(loaded.tokenizer.decode(question!.greedy.slice(0, -1))).toBe('The capital of France is Paris.');
     loaded.model.dispose();
+  });
+
+  it('SmolLM2 gives them by dense products, too, and nearly those in 8 bits and from blocks of its file', {
+    timeout: 600_000,
+  }, async ({ skip, onTestFinished }) => {
+    installed('smollm2', skip);
+    onTestFinished(() => setDefaultProducts(undefined));
+    const kernel = (await kernelsHere()).at(-1)!;
+    const ways = [{ cache: 'static', kernel }] as const;
+    const floats = await chooseModel('smollm2');
+    const golden = { ...floats.golden!, cases: floats.golden!.cases.slice(0, 1) };
+    const proofOf = (loaded: LoadedModel) => prove(loaded, golden, { ways, few: 1, progress });
+    const ids = textOf(floats).slice(0, 64);
+    const logits = (loaded: LoadedModel) => logitsOf(decoderOf(loaded.model), ids, { kernel });
+    const exact = await logits(floats);
+    const divergence = (own: readonly Float32Array[]) => qualityOf(exact, own, ids).meanDivergence;
+
+    setDefaultProducts(denseProducts());
+    expect(wrongProof(await proofOf(floats), golden)).toEqual([]);
+    expect(divergence(await logits(floats))).toBeLessThan(1e-8);
+
+    quantizeWeights(floats.model, 'int8');
+    expect((await proofOf(floats)).map(({ wrong }) => wrong)).toEqual([0, 0]);
+    const in8Bits = divergence(await logits(floats));
+    expect(in8Bits).toBeGreaterThan(1e-6); // they are no floats
+    expect(in8Bits).toBeLessThan(0.002);
+    floats.model.dispose();
+
+    const blocks = await loadGguf(floats.gguf!, { keepBlocks: true });
+    // A few rows are rounded to 16 bits where they meet blocks.
+    const rounded = { ...golden, tolerance: 0.02 };
+    expect(wrongProof(await proofOf(blocks), rounded)).toEqual([]);
+    expect(divergence(await logits(blocks))).toBeLessThan(1e-5);
+    blocks.model.dispose();
   });
 });

@@ -43,9 +43,18 @@ it('shows the parts of a token with their shares', () => {
 
 it('shows forms of weights beside the first', () => {
   const lines = formLines([
-    { form: 'floats, tfjs', firstToken: 9000, generated: 10, memory: 10.6 },
-    { form: 'blocks as in the file, dense', firstToken: 2500, generated: 25, memory: 0.93 },
+    { form: 'floats, tfjs', firstToken: 9000, generated: 10, memory: 10.6, meanDivergence: 0, agreement: 1 },
+    {
+      form: 'blocks as in the file, dense',
+      firstToken: 2500,
+      generated: 25,
+      memory: 0.93,
+      meanDivergence: 0.00123,
+      agreement: 0.98,
+    },
   ]);
-  expect(lines[2]).toMatch(/^floats, tfjs +9,000 ms +10\.0 +1\.00 × +10\.6 ×$/);
-  expect(lines[3]).toMatch(/^blocks as in the file, dense +2,500 ms +25\.0 +2\.50 × +0\.93 ×$/);
+  expect(lines[2]).toMatch(/^floats, tfjs +9,000 ms +10\.0 +1\.00 × +10\.6 × +0 +100 %$/);
+  expect(lines[3]).toMatch(
+    /^blocks as in the file, dense +2,500 ms +25\.0 +2\.50 × +0\.93 × +0\.0012 +98 %$/,
+  );
 });

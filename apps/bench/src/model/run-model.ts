@@ -8,7 +8,6 @@ import { UsageError, WrongResultError } from '../command-line/errors';
 import type { Outlet } from '../command-line/outlet';
 import { readEnvironment } from '../measure/environment';
 import { environmentLines } from '../print/environment-lines';
-import { mobyDickChapters } from '../published/moby-dick';
 import { type CacheQuality, studyCaches } from './cache-study';
 import { chooseModel } from './choose-model';
 import { decoderOf, type LoadedModel } from './loaded-model';
@@ -24,6 +23,7 @@ import {
   titleLines,
 } from './report';
 import { coldFirstToken, promptOf, timeWays } from './speed';
+import { qualityOf, textOf } from './text-quality';
 import { timeParts } from './token-parts';
 import { cacheOf, kernelsHere, type Way, wayName, waysOf } from './ways';
 import { type FormName, timeForm, weightForms } from './weight-forms';
@@ -99,7 +99,7 @@ export async function runModel(options: ModelOptions, outlet: Outlet): Promise<v
 
 /** A GGUF file in each form of its weights; on wasm only, where blocks are multiplied as they lie. */
 async function timeForms(
-  { gguf: path }: LoadedModel,
+  loaded: LoadedModel,
   {
     backend,
     ids,
@@ -112,22 +112,25 @@ async function timeForms(
     readonly outlet: Outlet;
   },
 ): Promise<readonly FormRow[]> {
+  const { gguf: path } = loaded;
   if (path === undefined || backend !== 'wasm') return [];
+  const text = textOf(loaded).slice(0, 320);
   const rows: FormRow[] = [];
+  let exact: readonly Float32Array[] | undefined;
   for (const form of Object.keys(weightForms) as FormName[]) {
     outlet.progress.stage(`timing ${form}`);
-    rows.push({ form, ...(await timeForm({ form, path, ids, tokens })) });
+    const { logits, ...times } = await timeForm({ form, path, ids, tokens, text });
+    exact ??= logits;
+    rows.push({ form, ...times, ...qualityOf(exact, logits, text) });
   }
   outlet.print([...formLines(rows), '']);
   return rows;
 }
 
-/** Of Moby Dick from its first sentence on. @throws WrongResultError where a cache costs SmolLM2 twice what it did */
+/** @throws WrongResultError where a cache costs SmolLM2 twice what it did */
 async function runCacheStudy(loaded: LoadedModel, outlet: Outlet): Promise<readonly CacheQuality[]> {
   if ('encode' in loaded.model) throw new UsageError('--caches is for models that read and write one text');
-  const chapter = mobyDickChapters()[0]!;
-  const text = chapter.slice(chapter.indexOf('Call me Ishmael.'), 4000);
-  const ids = idsOf(loaded, text);
+  const ids = textOf(loaded);
   const kernel = (await kernelsHere()).at(-1)!;
   const qualities = await studyCaches(loaded.model, ids, {
     kernel,

@@ -6,9 +6,10 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 /** What weights are, and what multiplies with them. */
 export const weightForms = {
-  'floats, tfjs': { keepBlocks: false, isDense: false },
-  'floats, dense': { keepBlocks: false, isDense: true },
-  'blocks as in the file, dense': { keepBlocks: true, isDense: true },
+  'floats, tfjs': { keepBlocks: false, isDense: false, in8Bits: false },
+  'floats, dense': { keepBlocks: false, isDense: true, in8Bits: false },
+  'floats made int8, dense': { keepBlocks: false, isDense: true, in8Bits: true },
+  'blocks as in the file, dense': { keepBlocks: true, isDense: true, in8Bits: false },
 } as const;
 
 export type FormName = keyof typeof weightForms;
@@ -22,6 +23,8 @@ export interface FormJob {
   readonly ids: readonly number[];
   /** How many follow the first. */
   readonly tokens: number;
+  /** Tokens that logits are of. */
+  readonly text: readonly number[];
 }
 
 export interface FormTimes {
@@ -31,6 +34,8 @@ export interface FormTimes {
   readonly generated: number;
   /** What the heap of the backend has grown by, over the bytes of the file. */
   readonly memory: number;
+  /** Behind each token of the text: [tokens][V]. */
+  readonly logits: readonly Float32Array[];
 }
 
 /** @throws where a process ends without an answer */
@@ -39,6 +44,7 @@ export function timeForm(job: FormJob): Promise<FormTimes> {
   const program = fileURLToPath(new URL('./weight-form-program.ts', import.meta.url));
   const child = fork(program, [JSON.stringify(job)], {
     execArgv: ['--conditions=@polyhead/source', '--import', loader],
+    serialization: 'advanced', // logits are many numbers
   });
   return new Promise((resolve, reject) => {
     child.on('message', (times) => resolve(times as FormTimes));
