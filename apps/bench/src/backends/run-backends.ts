@@ -1,6 +1,7 @@
 // `bench backends`: which backends run on this machine, and what a layer costs on each.
-import { writeFileSync } from 'node:fs';
+
 import type { Outlet } from '../command-line/outlet';
+import { writeTo } from '../command-line/user-path';
 import { readEnvironment } from '../measure/environment';
 import { backendLines, costLegend } from './backends-report';
 import { measureInChromium } from './in-chromium';
@@ -29,7 +30,7 @@ export async function runBackends({ quick, serve, json }: BackendsOptions, outle
   await measureInChromium(options, add);
   outlet.print([...backendLines(rows), '', ...costLegend(options.tokens)]);
   if (json !== undefined) {
-    writeFileSync(json, `${JSON.stringify({ environment: readEnvironment(), ...options, rows }, null, 2)}\n`);
+    writeTo(json, `${JSON.stringify({ environment: readEnvironment(), ...options, rows }, null, 2)}\n`);
   }
 }
 

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -177,6 +177,28 @@ describe('the program', () => {
     const cwd = fileURLToPath(new URL('../..', import.meta.url));
     return spawnSync(process.execPath, command, { cwd, env: { PATH: process.env.PATH }, encoding: 'utf8' });
   };
+
+  const intoShell = (tail: string) => {
+    const command = `"${process.execPath}" --conditions=@polyhead/source --import tsx src/main.ts ${tail}`;
+    const cwd = fileURLToPath(new URL('../..', import.meta.url));
+    return spawnSync('sh', ['-c', command], { cwd, env: { PATH: process.env.PATH }, encoding: 'utf8' });
+  };
+
+  it.skipIf(!existsSync('/dev/full'))('says in one line that a disk is full', { timeout: 60_000 }, () => {
+    const printed = intoShell('plan bert-base > /dev/full');
+    expect(printed.stderr).toMatch(/^bench: the output cannot be written: ENOSPC.*\n$/);
+    expect(printed.status).toBe(2);
+    const written = intoShell('plan bert-base --json /dev/full');
+    expect(written.stderr).toMatch(/^bench: \/dev\/full cannot be written: ENOSPC.*\n$/);
+    expect(written.status).toBe(2);
+  });
+
+  it('keeps its exit code where nobody reads its messages', { timeout: 30_000 }, () => {
+    const { stdout } = intoShell('plan no-such-model 2>&1 >/dev/null; echo $?');
+    expect(stdout).toMatch(/\n2\n$/);
+    const unread = intoShell('plan no-such-model 2>&- ; echo $?');
+    expect(unread.stdout).toBe('2\n');
+  });
 
   it('plans at once, without a backend', { timeout: 30_000 }, () => {
     const { status, stdout, stderr } = bench('plan', 'llama-3 8b', '--memory', '8GB');

@@ -59,8 +59,17 @@ export function has(json: Json, name: string): boolean {
 
 /** A value as JSON, its beginning where it is long. */
 export function shown(value: unknown): string {
-  const text = printable(typeof value === 'number' ? `${value}` : JSON.stringify(value));
+  const text = printable(typeof value === 'number' ? `${value}` : jsonOf(value));
   return text.length <= 40 ? text : `${text.slice(0, 39)}…`;
+}
+
+/** V8 reads values nested as deep as a file may be, but cannot write them. */
+function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return 'values too deep within each other';
+  }
 }
 
 /** Escapes of a file must not reach the terminal. */

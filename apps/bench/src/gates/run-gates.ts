@@ -1,9 +1,9 @@
 // `bench gates`: the speeds that Polyhead promises, each as a ratio to a peer in one interleaved run.
-import { writeFileSync } from 'node:fs';
 import '@tensorflow/tfjs'; // its gradients
 import { chooseBackend } from '../backends/backend';
 import { UsageError, WrongResultError } from '../command-line/errors';
 import type { Outlet } from '../command-line/outlet';
+import { writeTo } from '../command-line/user-path';
 import { readEnvironment } from '../measure/environment';
 import { environmentLines } from '../print/environment-lines';
 import { type Contest, type ContestResult, holdContest } from './contest';
@@ -71,7 +71,7 @@ export async function runGates(options: GateOptions, outlet: Outlet): Promise<vo
   const absent = absenceLines(absences);
   outlet.print(['', ...legendLines(rows), ...absent]);
   if (json !== undefined) {
-    writeFileSync(json, `${JSON.stringify({ environment, threads, rows, absent }, null, 2)}\n`);
+    writeTo(json, `${JSON.stringify({ environment, threads, rows, absent }, null, 2)}\n`);
   }
   if (wrong.length > 0) throw new WrongResultError(wrong.join('\n'));
 }

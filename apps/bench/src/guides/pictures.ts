@@ -3,6 +3,7 @@ import { svgHeadMaps } from '@polyhead/inspect';
 import { type Axis, marksAt, type Series, writeNumber, writeTokens } from '../page/chart';
 import { chartSvg } from '../page/line-chart';
 import { formatBytes } from '../print/byte-size';
+import { count } from '../print/format-number';
 
 type Map2 = readonly (readonly number[])[];
 type Maps = readonly Map2[];
@@ -25,7 +26,7 @@ export const pictures: Readonly<Record<string, (exported: never) => string>> = {
       marksAt(rows.map((row, n) => [sizes[n]!, row[of]] as const));
     return chartSvg({
       description: 'Without √d the largest weight takes all, and rows fall asleep',
-      x: { name: 'numbers in a head, d', log: 2, write: writeNumber },
+      x: { name: 'numbers in a head, d', log: 2, write: count },
       y: shareAxis('share'),
       series: [
         { name: 'largest weight', marks: marks(plain, 'top') },
@@ -53,7 +54,7 @@ export const pictures: Readonly<Record<string, (exported: never) => string>> = {
   'from-multi-head-to-grouped': ({ original, pooled }: Grouped) =>
     chartSvg({
       description: 'Eight heads of keys and values, pooled, and trained on',
-      x: { name: 'steps', write: writeNumber },
+      x: { name: 'steps', write: count },
       y: shareAxis('right answers'),
       series: [
         { name: '8, from the start', marks: marksAt(original.map((share, n) => [10 * n, share] as const)) },
@@ -66,7 +67,7 @@ export const pictures: Readonly<Record<string, (exported: never) => string>> = {
   'positions-and-length': ({ results }: { results: { name: string; far?: number[] }[] }) =>
     chartSvg({
       description: 'Trained on 16 tokens, asked on 64',
-      x: { name: 'place in the text', include: [0, 64], write: writeNumber },
+      x: { name: 'place in the text', include: [0, 64], write: count },
       y: shareAxis('right answers'),
       series: results.flatMap(({ name, far }): Series[] =>
         far ? [{ name, marks: marksAt(far.map((share, n) => [8 * n + 4, share] as const)) }] : [],
@@ -75,7 +76,7 @@ export const pictures: Readonly<Record<string, (exported: never) => string>> = {
   'flash-the-same-numbers': ({ held }: { held: { S: number; composed: number; flash: number }[] }) =>
     chartSvg({
       description: 'What a call holds beside its inputs: one head of 8 numbers',
-      x: { name: 'tokens', log: 2, write: writeNumber },
+      x: { name: 'tokens', log: 2, write: writeTokens },
       y: { name: 'bytes', log: 2, write: formatBytes },
       series: [
         { name: 'composed', marks: marksAt(held.map(({ S, composed }) => [S, composed] as const)) },

@@ -4,6 +4,7 @@ import { kernelsHere } from '../model/ways';
 import { marksAt, writeNumber } from '../page/chart';
 import { chartSvg } from '../page/line-chart';
 import { stackedSvg } from '../page/stacked-svg';
+import { count } from '../print/format-number';
 import { alignWithin } from '../print/table';
 import { headName, strongestHeads } from './head-name';
 import { headScoresSvg } from './head-scores-svg';
@@ -124,7 +125,7 @@ function draw({ whole, heads, inTurn, greedily }: Silencing, headsPerLayer: numb
     }),
     chartSvg({
       description: 'Loss as heads are silenced one after another',
-      x: { name: 'heads silenced', write: writeNumber },
+      x: { name: 'heads silenced', write: count },
       y: { name: 'nats a token', write: writeNumber },
       series,
     }),

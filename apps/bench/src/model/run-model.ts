@@ -1,11 +1,11 @@
 // `bench model`: a published model proven, timed, weighed, and asked.
-import { writeFileSync } from 'node:fs';
 import { heapBytes } from '@polyhead/conformance';
 import { generateText } from '@polyhead/transformer';
 import { chooseBackend } from '../backends/backend';
 import type { BackendName } from '../backends/backend-name';
 import { UsageError, WrongResultError } from '../command-line/errors';
 import type { Outlet } from '../command-line/outlet';
+import { writeTo } from '../command-line/user-path';
 import { readEnvironment } from '../measure/environment';
 import { environmentLines } from '../print/environment-lines';
 import { type CacheQuality, studyCaches } from './cache-study';
@@ -50,7 +50,7 @@ export async function runModel(options: ModelOptions, outlet: Outlet): Promise<v
   const loaded = await chooseModel(options.model);
   if (options.caches) {
     const caches = await runCacheStudy(loaded, outlet);
-    if (json) writeFileSync(json, `${JSON.stringify({ backend, caches }, null, 2)}\n`);
+    if (json) writeTo(json, `${JSON.stringify({ backend, caches }, null, 2)}\n`);
     loaded.model.dispose();
     return;
   }
@@ -90,7 +90,7 @@ export async function runModel(options: ModelOptions, outlet: Outlet): Promise<v
   const forms = await timeForms(loaded, { backend: backend.name, ids, tokens, outlet });
   const answer = await ask(loaded, options, { way: cached.at(-1)!, outlet });
   if (json)
-    writeFileSync(
+    writeTo(
       json,
       `${JSON.stringify({ backend, cold, bytes, proof, speed, parts, forms, answer }, null, 2)}\n`,
     );

@@ -65,6 +65,8 @@ it.each([
 const llama = { hidden_size: 4096, num_attention_heads: 32, num_hidden_layers: 32 };
 const size = 'hidden_size must be a whole number from 1 to 1048576, hidden_size';
 
+const deep = '['.repeat(200_000) + ']'.repeat(200_000);
+
 describe('a file that is no config', () => {
   let folder: string;
   beforeAll(() => {
@@ -73,19 +75,26 @@ describe('a file that is no config', () => {
   afterAll(() => rmSync(folder, { recursive: true }));
 
   it.each<[string, object | string, string]>([
-    ['a number as a string', { ...llama, hidden_size: '4096' }, `${size} 4096`],
+    ['a number as a string', { ...llama, hidden_size: '4096' }, `${size} "4096"`],
     ['a negative number', { ...llama, hidden_size: -4096 }, `${size} -4096`],
     ['zero', { ...llama, hidden_size: 0 }, `${size} 0`],
     ['half a number', { ...llama, hidden_size: 0.5 }, `${size} 0.5`],
     ['a huge number', { ...llama, hidden_size: 1e308 }, `${size} 1e+308`],
     ['more than a double', '{"hidden_size": 1e999, "n_head": 1, "n_layer": 1}', `${size} Infinity`],
-    ['an object', { ...llama, hidden_size: { __proto__: null } }, `${size} {`],
+    ['an object', { ...llama, hidden_size: { __proto__: null } }, `${size} an object`],
     ['heads that do not divide', { ...llama, num_attention_heads: 31 }, 'heads must divide the width'],
     ['groups that do not divide', { ...llama, num_key_value_heads: 5 }, 'key/value heads the heads'],
     ['missing sizes', { hidden_size: 4096, num_hidden_layers: 2 }, 'must have num_attention_heads or n_head'],
     ['sizes of a prototype', `{"__proto__": ${JSON.stringify(llama)}}`, 'must have num_hidden_layers'],
     ['names of a prototype', '{"constructor": 1, "toString": 2}', 'must have num_hidden_layers'],
-    ['escapes', { ...llama, hidden_size: '\u001b[31m' }, '�[31m'],
+    ['escapes', { ...llama, hidden_size: '\u001b[31m' }, '\\u001b[31m'],
+    [
+      'a list of numbers too deep',
+      `{"n_layer": 1, "n_embd": 8, "n_head": ${deep}}`,
+      'n_head must be a list of',
+    ],
+    ['a size too deep', `{"num_hidden_layers": 1, "n_head": 1, "n_embd": ${deep}}`, 'n_embd must be a whole'],
+    ['a list of lists', deep, 'holds no JSON object'],
     [
       'a deep text_config',
       `{"text_config": ${'{"text_config":'.repeat(50_000)}1${'}'.repeat(50_001)}`,

@@ -1,9 +1,8 @@
 // `bench plan`: what the attention of a model takes, at once and without computing any.
-import { writeFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { byteSize, wholeNumber } from '../command-line/option-values';
 import type { Outlet } from '../command-line/outlet';
-import { writablePath } from '../command-line/user-path';
+import { writablePath, writeTo } from '../command-line/user-path';
 import type { ByteSize } from '../print/byte-size';
 import { mostLayers, mostSize, mostTokens } from './planned-model';
 
@@ -54,6 +53,6 @@ export function planCommand(outlet: Outlet): Command {
     const text = `${JSON.stringify(planJson(plan), undefined, 2)}\n`;
     if (json === '-') outlet.write(text);
     else outlet.print(planLines(plan, outlet.terminal.width));
-    if (path !== undefined) writeFileSync(path, text);
+    if (path !== undefined) writeTo(path, text);
   });
 }

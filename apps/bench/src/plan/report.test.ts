@@ -32,11 +32,11 @@ it('tells a decoder', () => {
     'int8 and int4 without their scales',
     '',
     'Operations on 1 sequence, all layers',
-    '             a prompt of 4,096 tokens  token 4,096 behind the others',
-    'projections                17.6 TFLOP                     4.29 GFLOP',
-    'scores                     2.20 TFLOP                     1.07 GFLOP',
-    'values                     2.20 TFLOP                     1.07 GFLOP',
-    'together                   22.0 TFLOP                     6.44 GFLOP',
+    '             a prompt of 4,096 tokens  token 4,096 alone',
+    'projections                17.6 TFLOP         4.29 GFLOP',
+    'scores                     2.20 TFLOP         1.07 GFLOP',
+    'values                     2.20 TFLOP         1.07 GFLOP',
+    'together                   22.0 TFLOP         6.44 GFLOP',
   ]);
 });
 

@@ -55,11 +55,18 @@ function noteLines({ notes, unsure }: Pick<PlannedModel, 'notes' | 'unsure'>): s
   const numbers = { attentionLayers: 'layers', parameters: 'parameters', cache: 'bytes' };
   const doubts = Object.entries(numbers).flatMap(([name, words]) => {
     const keys = unsure[name as keyof typeof unsure];
-    return keys.length === 0
-      ? []
-      : [`unsure of ${words}: ${[...new Set(keys)].map(shown).join(', ')} is not understood`];
+    return keys.length === 0 ? [] : [`unsure of ${words}: ${listed(keys)} is not understood`];
   });
   return [...doubts, ...notes];
+}
+
+const mostListed = 12;
+
+/** Each once; JSON has all. */
+function listed(keys: readonly string[]): string {
+  const names = [...new Set(keys)];
+  const more = names.length - mostListed;
+  return names.slice(0, mostListed).map(shown).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
 function cacheLines({ cache, fits, memory, batch, model }: Plan, width: number): string[] {
@@ -105,11 +112,7 @@ function flopLines({ flops, context, batch }: Plan, width: number): string[] {
     ...alignWithin(
       width,
       [
-        [
-          '',
-          `a prompt of ${count(context)} tokens`,
-          ...(token ? [`token ${count(context)} behind the others`] : []),
-        ],
+        ['', `a prompt of ${count(context)} tokens`, ...(token ? [`token ${count(context)} alone`] : [])],
         ...parts.map(([name, part]) => [
           name,
           operations(prompt[part]),

@@ -1,9 +1,10 @@
 // `bench --position NAMES`: what position methods cost beside none, in one layer.
-import { writeFileSync } from 'node:fs';
+
 import { named, registries } from '../axes/registries';
 import { chooseBackend } from '../backends/backend';
 import type { BackendName } from '../backends/backend-name';
 import type { Outlet } from '../command-line/outlet';
+import { writeTo } from '../command-line/user-path';
 import { measureCells, refuseWrong } from '../matrix/measure-cells';
 import { beginRun } from '../matrix/run';
 import { readEnvironment } from '../measure/environment';
@@ -60,5 +61,5 @@ export async function comparePositions(options: PositionOptions, outlet: Outlet)
     ...environmentLines(backend, readEnvironment()),
   ]);
   const result = { ...run.result({ backends: [backend], peaks: {}, ...measured }), positions };
-  if (json !== undefined) writeFileSync(json, `${JSON.stringify(result, null, 2)}\n`);
+  if (json !== undefined) writeTo(json, `${JSON.stringify(result, null, 2)}\n`);
 }

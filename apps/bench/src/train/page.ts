@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { marksAt, type Series, writeNumber } from '../page/chart';
 import { chartSvg } from '../page/line-chart';
+import { count } from '../print/format-number';
 import { nameOf } from './candidates';
 import { answers, candidateCells, pooledAnswers, pooledCells } from './report';
 import type { TrainResult } from './result';
@@ -52,7 +53,7 @@ export function pictureOf(result: TrainResult): string {
   });
   return chartSvg({
     description: 'One decoder with fewer and fewer key/value heads',
-    x: { name: 'steps', write: writeNumber },
+    x: { name: 'steps', write: count },
     y: { name: 'bits a byte', write: writeNumber },
     series,
   });

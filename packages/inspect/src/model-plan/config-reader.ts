@@ -94,6 +94,16 @@ export class ConfigReader {
     throw this.wrong(names, 'must be a list');
   }
 
+  /** The same of words; what is none is told as such. */
+  words(...names: readonly string[]): readonly string[] | undefined {
+    return this.list(...names)?.map(asWord);
+  }
+
+  /** @throws ConfigError where one of these names is there */
+  refuse(must: string, ...names: readonly string[]): void {
+    if (this.value(...names) !== undefined) throw this.wrong(names, must);
+  }
+
   /** A number of a layer, from 0. @throws ConfigError for another */
   layerNumber(...names: readonly string[]): number | undefined {
     const value = this.value(...names);
@@ -127,7 +137,7 @@ export class ConfigReader {
       if (isObject(attention))
         return new ConfigReader(attention, `${this.path}block_configs.${n}.attention.`);
       throw new ConfigError('planModel', 'block_configs must hold an object with attention for each block', {
-        [`block ${n}`]: block,
+        [`block ${n}`]: shownFact(block),
       });
     });
   }
@@ -166,13 +176,24 @@ export class ConfigReader {
   /** The error for the first of these names that is there. */
   private wrong(names: readonly string[], must: string): ConfigError {
     const name = this.nameOf(names)!;
-    return new ConfigError('planModel', `${this.path}${name} ${must}`, { [name]: this.json[name] });
+    const value = this.json[name];
+    return new ConfigError('planModel', `${this.path}${name} ${must}`, { [name]: shownFact(value) });
   }
 
   private nameOf(names: readonly string[]): string | undefined {
     return names.find((name) => Object.hasOwn(this.json, name) && this.json[name] !== null);
   }
 }
+
+/** Text in quotes; what is within what, as deep as a file may be, by its type. */
+function shownFact(value: unknown): unknown {
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (Array.isArray(value)) return 'a list';
+  return isObject(value) ? 'an object' : value;
+}
+
+/** A word of a list. */
+export const asWord = (value: unknown) => (typeof value === 'string' ? value : `(${typeof value})`);
 
 export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,6 +1,6 @@
 // Which layers of a model attend, which of them see a window only, and which attend to another sequence. Configs say it by
 // lists of kinds, lists of numbers, periods with offsets, or letters.
-import type { ConfigReader } from './config-reader';
+import { asWord, type ConfigReader } from './config-reader';
 import type { Family } from './families';
 
 /** One layer that attends. */
@@ -38,9 +38,11 @@ export function layerPattern(config: ConfigReader, count: number, family: Family
   const window = windowOf(config, family);
   // Both may be there, and say the same.
   const kinds = kindsOf(config, count);
-  const chosen = attendingLayers(config, all);
+  const listed = attendingLayers(config, all);
   const rule = windowRule(config, family);
   const cross = config.numbers('cross_attention_layers') ?? [];
+  const beyond = [...(listed ?? []), ...cross].filter((layer) => layer >= count);
+  const unsureOf = beyond.map((layer) => `layer ${layer} of ${count}`);
   const sharing = sharedBy(config, family);
   const asKind = (layer: number, hasWindow: boolean): LayerKind => ({
     layer,
@@ -50,7 +52,7 @@ export function layerPattern(config: ConfigReader, count: number, family: Family
   if (kinds) {
     const known = [full, plain, windowed, without];
     const unknown = kinds.filter((kind) => !known.some((pattern) => pattern.test(kind)));
-    const unsure = [...new Set(unknown)].map((kind) => `a layer of kind "${kind}"`);
+    const unsure = [...unsureOf, ...[...new Set(unknown)].map((kind) => `a layer of kind "${kind}"`)];
     if (kinds.length !== count) unsure.push(`${kinds.length} kinds for ${count} layers`);
     const attending = all.filter((layer) => kinds[layer] !== undefined && !without.test(kinds[layer]!));
     const hasWindow = (kind: string, layer: number) =>
@@ -60,7 +62,8 @@ export function layerPattern(config: ConfigReader, count: number, family: Family
       unsure,
     };
   }
-  return { layers: sharing((chosen ?? all).map((layer) => asKind(layer, rule(layer)))), unsure: [] };
+  const attending = (listed ?? all).filter((layer) => layer < count);
+  return { layers: sharing(attending.map((layer) => asKind(layer, rule(layer)))), unsure: unsureOf };
 }
 
 /**
@@ -85,10 +88,10 @@ function sharedBy(config: ConfigReader, family: Family | undefined) {
 
 /** A kind for each layer, by name. */
 function kindsOf(config: ConfigReader, count: number): readonly string[] | undefined {
-  const list = config.list('layer_types', 'layers_block_type');
-  if (list) return list.map(String);
-  const repeated = config.list('block_types', '_block_types');
-  if (repeated?.length) return Array.from({ length: count }, (_, n) => String(repeated[n % repeated.length]));
+  const list = config.words('layer_types', 'layers_block_type');
+  if (list) return list;
+  const repeated = config.words('block_types', '_block_types');
+  if (repeated?.length) return Array.from({ length: count }, (_, n) => repeated[n % repeated.length]!);
   const letters = config.text('hybrid_override_pattern');
   if (letters) {
     const names: { readonly [letter: string]: string } = {
@@ -108,15 +111,15 @@ function kindsOf(config: ConfigReader, count: number): readonly string[] | undef
 
 /** `[[["global", "local"], 12]]`: a pattern, and how often. */
 function gptNeoKinds(config: ConfigReader, count: number): readonly string[] | undefined {
-  const list = config.list('attention_layers'); // the same, written out
+  const list = config.words('attention_layers'); // the same, written out
   const kinds = config
     .list('attention_types')
     ?.filter((entry): entry is [unknown[], number] => Array.isArray(entry) && Array.isArray(entry[0]))
     .flatMap(([pattern, times]) => {
       const length = Math.min(pattern.length * times, count + 1); // more layers than there are is wrong, however many
-      return Array.from({ length }, (_, n) => String(pattern[n % pattern.length]));
+      return Array.from({ length }, (_, n) => asWord(pattern[n % pattern.length]));
     });
-  return kinds ?? list?.map(String);
+  return kinds ?? list;
 }
 
 /** A search of architectures leaves some blocks without attention. */
@@ -134,9 +137,9 @@ function attendingLayers(config: ConfigReader, all: readonly number[]): readonly
     'full_attention_layers',
     'hybrid_layer_ids',
   );
-  if (numbers) return numbers.filter((layer) => all.includes(layer));
+  if (numbers) return numbers;
   const counted = config.within('linear_attn_config')?.numbers('full_attn_layers'); // from 1
-  if (counted) return counted.map((n) => n - 1).filter((layer) => all.includes(layer));
+  if (counted) return counted.map((n) => n - 1).filter((layer) => layer >= 0);
   const period = config.sizeUnlessNone('attn_layer_period');
   if (period) {
     const offset = config.layerNumber('attn_layer_offset') ?? 0;

@@ -97,7 +97,7 @@ function textModel(
 }
 
 function roleOf(reader: ConfigReader, family: Family | undefined): Role {
-  const classes = (reader.list('architectures') ?? []).map(String).join();
+  const classes = (reader.words('architectures') ?? []).join();
   if (reader.flag('is_encoder_decoder') ?? false) return 'encoder-decoder';
   if (reader.flag('is_decoder') ?? false) return 'decoder';
   const isBothWays = [true, 'all'].includes(reader.value('use_bidirectional_attention') as boolean | string);

@@ -126,6 +126,7 @@ export function required<T>(
 ): T {
   const value = read(keys);
   if (value !== undefined) return value;
+  part.reader.refuse('must be a whole number', ...keys);
   const name = keys.find((key) => typeof part.family?.defaults?.[key] === 'number');
   if (name !== undefined) return defaulted(part, name) as T;
   const usual = keys.filter((key) => !/^(num_)?(encoder|decoder)_/.test(key));
