@@ -14,7 +14,7 @@ const isDevice = backend.startsWith('web');
 const isSlow = backend === 'tensorflow' || page !== undefined; // for small operations, or runs in Node as well
 const onHost = isSlow ? 100 : 300;
 const often = isDevice ? 4 : onHost; // a device is waited for at each action
-const runs = process.env.POLYHEAD_LONG ? 15_000 : often; // of about seven operations each
+const runs = process.env.POLYHEAD_LONG ? 2_000 : often; // of about seven operations each: 200,000 of all kinds
 
 /** One cache, and what it must hold. */
 interface Scene {
