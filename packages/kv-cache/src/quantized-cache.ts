@@ -1,10 +1,11 @@
-import { type CacheShape, ConfigError, type KeyValuePart } from '@polyhead/core';
+import { type CacheShape, ConfigError, type KeyValuePart, type RowMatrix } from '@polyhead/core';
 import { checkNumber, normalizeOptions } from '@polyhead/core/layer';
 import { checkTokens } from './predict-cache-bytes';
 import { RowCache } from './row-cache';
 import { checkShape, isCount } from './rows/check-rows';
 import {
   appendPart,
+  asFloats,
   blockParts,
   exactParts,
   formatOfFloats,
@@ -102,6 +103,10 @@ export class QuantizedCache extends RowCache {
 
   protected override selectRows(parts: readonly KeyValuePart[], spans: TokenSpans): readonly KeyValuePart[] {
     return this.settle(selectTokens(parts, spans));
+  }
+
+  protected override floatsOf(matrix: RowMatrix): RowMatrix {
+    return asFloats(matrix);
   }
 
   protected override arrange(parts: readonly KeyValuePart[]): readonly KeyValuePart[] {

@@ -141,6 +141,33 @@ function quantized(
   };
 }
 
+/**
+ * The same numbers as floats, in a tensor of their own where they are words.
+ *
+ * @throws UnsupportedError where no number can be read without waiting
+ */
+export function asFloats(matrix: RowMatrix): RowMatrix {
+  const { data, first, size, quantized } = matrix;
+  if (!quantized) return matrix;
+  if (!backendTraits().synchronousRead) {
+    const reasons = [`quantized rows cannot be read at once on the backend ${tf.getBackend()}`];
+    throw new UnsupportedError('materialize', 'rows must be readable', reasons);
+  }
+  const { bits, rowsPerScale, scale, zero } = quantized;
+  const [words, width, perWord, columns] = [data.dataSync(), data.shape.at(-1)!, 32 / bits, scale.shape[1]];
+  const [scales, zeros] = [scale.dataSync(), zero?.dataSync()];
+  const rows = data.size / width;
+  const numbers = new Float32Array(rows * size);
+  for (let at = 0; at < numbers.length; at++) {
+    const [row, i] = [Math.floor(at / size), at % size];
+    const up = words[row * width + first + Math.floor(i / perWord)]! << (32 - bits - (i % perWord) * bits);
+    const n = zeros ? up >>> (32 - bits) : up >> (32 - bits);
+    const of = Math.floor(row / rowsPerScale) * columns + Math.floor((i * columns) / size);
+    numbers[at] = scales[of]! * n + (zeros?.[of] ?? 0);
+  }
+  return allColumns(tf.tensor2d(numbers, [rows, size]));
+}
+
 type Parts = readonly KeyValuePart[];
 
 /**
@@ -195,7 +222,7 @@ export function packParts(shape: CacheShape, parts: Parts, keysAsFloats = false)
   const filled = parts.filter((part) => tokensIn(shape, part) > 0);
   const matrix = (name: 'key' | 'value') =>
     keysAsFloats && name === 'key'
-      ? allColumns(gatherColumns(shape, filled, { layout, name }))
+      ? gatherFloats(shape, { parts: filled, name, layout })
       : packMatrix(shape, { parts: filled, name, layout });
   const { headStride } = layout;
   return [{ key: matrix('key'), value: matrix('value'), headStride, runs: runsIn(layout, lengths) }];
@@ -207,11 +234,16 @@ interface Packing {
   readonly layout: RowLayout;
 }
 
+function gatherFloats(shape: CacheShape, { parts, name, layout }: Packing): RowMatrix {
+  const floats = parts.map((part) => ({ ...part, [name]: asFloats(part[name]) }));
+  return allColumns(gatherColumns(shape, floats, { layout, name }));
+}
+
 /** Words where all have them, else floats. */
 function packMatrix(shape: CacheShape, { parts, name, layout }: Packing): RowMatrix {
   const like = parts[0]![name];
   if (!parts.every((part) => part[name].quantized)) {
-    return allColumns(gatherColumns(shape, parts, { layout, name }));
+    return gatherFloats(shape, { parts, name, layout });
   }
   const gather = (dataOf: (matrix: RowMatrix) => tf.Tensor2D, rowsPerScale: number): tf.Tensor2D => {
     const per = (n: number) => n / rowsPerScale;

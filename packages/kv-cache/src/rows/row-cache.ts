@@ -48,7 +48,7 @@ export interface FreeRows {
 /**
  * A cache of rows of keys and values. It knows what may be done when, and what is known of the tokens. A subclass says how
  * rows are kept, by overriding `checkSpace`, `checkCrop`, `append`, `freeRows`, `selectRows`, `arrange`, `retained`, `mask`
- * or `valueColumn`: what it leaves is as in a `GrowingCache`. Its `static readonly kind` is its name in errors and JSON.
+ * `floatsOf` or `valueColumn`: what it leaves is as in a `GrowingCache`. Its `static readonly kind` is its name in errors and JSON.
  */
 export abstract class RowCache implements KeyValueCache {
   /** Sizes of the rows, frozen. */
@@ -121,6 +121,9 @@ export abstract class RowCache implements KeyValueCache {
   protected copyRows(): readonly KeyValuePart[] {
     return copyParts(this.held);
   }
+
+  /** The numbers of rows that are kept as words, as floats. Default: all are floats. */
+  protected floatsOf?(matrix: RowMatrix): RowMatrix;
 
   /** Spans of those of an entry's `length` tokens that stay once new ones are kept, sorted and disjoint. */
   protected retained(length: number): readonly Span[] {
@@ -216,8 +219,7 @@ export abstract class RowCache implements KeyValueCache {
   read(): StoredKeyValue {
     this.life.checkAlive('read');
     this.life.checkUntaped('read');
-    const { held: parts, mask } = this;
-    return storedRows(this.shape, this.tokens, { parts, mask, check: this.life.whileUnchanged('read') });
+    return this.stored(this.held, this.tokens, this.life.whileUnchanged('read'));
   }
 
   /**
@@ -318,13 +320,18 @@ export abstract class RowCache implements KeyValueCache {
     return added;
   }
 
+  private stored(parts: readonly KeyValuePart[], tokens: Tokens, check: () => void): StoredKeyValue {
+    const floatsOf = this.floatsOf?.bind(this);
+    return storedRows(this.shape, tokens, { parts, mask: this.mask, check, floatsOf });
+  }
+
   private staged(parts: readonly KeyValuePart[], { layer, newTokens }: ReturnType<RowCache['checked']>) {
-    const { life, shape, mask } = this;
+    const { life } = this;
     const tokens = appendTokens(this.tokens, newTokens);
     const isUnchanged = life.whileUnchanged('stage');
     const isInside = life.insideThisTidy();
     return {
-      stored: storedRows(shape, tokens, { parts, mask, check: isUnchanged }),
+      stored: this.stored(parts, tokens, isUnchanged),
       commit: () => {
         isUnchanged();
         isInside();
@@ -371,12 +378,7 @@ function covers(spans: readonly Span[], length: number): boolean {
 
 /** Whether parts lie in the same tensors, as those of a cache do that is written in place. */
 function lieAlike(some: readonly KeyValuePart[], others: readonly KeyValuePart[]): boolean {
-  const same = (one: RowMatrix, other: RowMatrix) =>
-    one.data === other.data &&
-    one.quantized?.scale === other.quantized?.scale &&
-    one.quantized?.zero === other.quantized?.zero;
-  return (
-    some.length === others.length &&
-    some.every(({ key, value }, n) => same(key, others[n]!.key) && same(value, others[n]!.value))
-  );
+  const isSame = ({ key, value }: KeyValuePart, other: KeyValuePart) =>
+    key.data === other.key.data && value.data === other.value.data; // words have their scales with them
+  return some.length === others.length && some.every((part, n) => isSame(part, others[n]!));
 }

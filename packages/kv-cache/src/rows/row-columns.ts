@@ -1,6 +1,6 @@
 // Rows of one tensor copied into another, by what the backend allows: numbers written where they lie, a scatter
 // operation, or slices that are joined. The only place that changes the numbers of a tensor.
-import { type CacheShape, type KeyValuePart, type RowMatrix, UnsupportedError } from '@polyhead/core';
+import type { CacheShape, KeyValuePart, RowMatrix } from '@polyhead/core';
 import { backendTraits, emptyOnHeap, hasWasmHeap, viewsOnHeap } from '@polyhead/core/kernel';
 import * as tf from '@tensorflow/tfjs-core';
 
@@ -178,31 +178,6 @@ function runsOf(
     const rows = rowsOf(one, { data, first, size, headStride, runs: () => Int32Array.of(row, count) });
     return tf.reshape<tf.Rank.R3>(selectRows({ data, first, size }, rows), [heads, count, size]);
   });
-}
-
-/**
- * The numbers of quantized rows, as `RowMatrix` describes them, in a tensor of floats of their own.
- *
- * @throws UnsupportedError where no number can be read without waiting
- */
-export function dequantized({ data, first, size, quantized }: RowColumns): RowMatrix {
-  if (!backendTraits().synchronousRead) {
-    const reasons = [`quantized rows cannot be read at once on the backend ${tf.getBackend()}`];
-    throw new UnsupportedError('materialize', 'rows must be readable', reasons);
-  }
-  const { bits, rowsPerScale, scale, zero } = quantized!;
-  const [words, width, perWord, columns] = [data.dataSync(), data.shape.at(-1)!, 32 / bits, scale.shape[1]];
-  const [scales, zeros] = [scale.dataSync(), zero?.dataSync()];
-  const rows = data.size / width;
-  const numbers = new Float32Array(rows * size);
-  for (let at = 0; at < numbers.length; at++) {
-    const [row, i] = [Math.floor(at / size), at % size];
-    const up = words[row * width + first + Math.floor(i / perWord)]! << (32 - bits - (i % perWord) * bits);
-    const n = zeros ? up >>> (32 - bits) : up >> (32 - bits);
-    const of = Math.floor(row / rowsPerScale) * columns + Math.floor((i * columns) / size);
-    numbers[at] = scales[of]! * n + (zeros?.[of] ?? 0);
-  }
-  return allColumns(tf.tensor2d(numbers, [rows, size]));
 }
 
 /** The numbers of two tensors where they lie, until the next allocation. */

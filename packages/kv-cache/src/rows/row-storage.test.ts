@@ -85,19 +85,6 @@ describe('gatherRows', () => {
     const joined = joinColumns(one, [{ ...source, ...source.key }], packedLayout(one, [3]));
     expect(numbersOf(joined)).toEqual([2, 0, 1, 6, 4, 5]);
   });
-
-  it('gives the numbers of quantized rows', () => {
-    // 4-bit numbers 1 -2 3 and 7 -8 0, signed, a scale for each row.
-    const pack = (numbers: number[]) => numbers.reduce((word, n, i) => word | ((n & 15) << (4 * i)), 0);
-    const data = tf.tensor2d([pack([1, -2, 3]), pack([7, -8, 0])], [2, 1], 'int32');
-    const scale = tf.tensor2d([0.5, 2], [2, 1]);
-    const key = { data, first: 0, size: 3, quantized: { bits: 4 as const, scale, rowsPerScale: 1 } };
-    const one = { batch: 1, heads: 1, keySize: 3, valueSize: 3 };
-    const source = { key, value: key, headStride: 2, runs: () => Int32Array.of(0, 2) };
-    const gathered = gatherRows(one, [source], packedLayout(one, [2]));
-    expect(numbersOf(gathered.key.data)).toEqual([0.5, -1, 1.5, 14, -16, 0]);
-    expect(numbersOf(gathered.value.data)).toEqual([0.5, -1, 1.5, 14, -16, 0]);
-  });
 });
 
 describe('selectTokens', () => {

@@ -7,7 +7,6 @@ import {
   clear,
   copyColumns,
   copyOf,
-  dequantized,
   emptyRows,
   joinColumns,
   type RowColumns,
@@ -148,7 +147,7 @@ export function gatherRows(
 }
 
 /**
- * The keys or the values of `gatherRows` alone, as floats; of rows of words the words.
+ * The keys or the values of `gatherRows` alone; of rows of words the words, without their scales.
  *
  * @returns [layout.rows, size]
  */
@@ -159,7 +158,7 @@ export function gatherColumns(
 ): tf.Tensor2D {
   return tf.tidy(() => {
     const columns = sources.map(({ [name]: own, headStride, runs }) => ({
-      ...(own.quantized ? dequantized(own) : own),
+      ...own,
       headStride,
       runs,
     }));

@@ -1,5 +1,12 @@
 // The rows of a cache as kernels read them.
-import type { CacheShape, KeyValuePart, Mask, StoredKeyValue, TokenPositions } from '@polyhead/core';
+import type {
+  CacheShape,
+  KeyValuePart,
+  Mask,
+  RowMatrix,
+  StoredKeyValue,
+  TokenPositions,
+} from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import { equalLayout, gatherColumns, type TokenSpans } from './row-storage';
 import { appendRuns, runsOf, selectRuns, type TokenRuns, tokenPositions } from './token-runs';
@@ -53,6 +60,7 @@ export function entriesOf({ lengths, orders, positions }: Tokens, entries: reado
 /**
  * @param check throws once the rows have changed
  * @param mask what the storage itself hides
+ * @param floatsOf the numbers of words; undefined where rows are floats
  */
 export function storedRows(
   shape: CacheShape,
@@ -61,15 +69,18 @@ export function storedRows(
     readonly parts: readonly KeyValuePart[];
     readonly mask: Mask | undefined;
     readonly check: () => void;
+    readonly floatsOf: ((matrix: RowMatrix) => RowMatrix) | undefined;
   },
 ): StoredKeyValue {
   const { batch, heads, keySize } = shape;
-  const { parts, mask, check } = storage;
+  const { parts, mask, check, floatsOf } = storage;
   const S = Math.max(...lengths);
   const valueSize = parts[0]?.value.size ?? shape.valueSize;
+  const inFloats = (name: 'key' | 'value') =>
+    floatsOf ? parts.map((part) => ({ ...part, [name]: floatsOf(part[name]) })) : parts;
   const tensor = (name: 'key' | 'value', size: number) => {
     const layout = equalLayout(shape, S);
-    const rows = S > 0 ? gatherColumns(shape, parts, { layout, name }) : tf.zeros([0, size]);
+    const rows = S > 0 ? gatherColumns(shape, inFloats(name), { layout, name }) : tf.zeros([0, size]);
     return tf.reshape<tf.Rank.R4>(rows, [batch, heads, S, size]);
   };
   const startsAt0 = orders.every((runs) => runs.length === 0 || (runs.length === 1 && runs[0]!.first === 0));
