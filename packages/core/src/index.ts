@@ -23,6 +23,7 @@ export type {
 } from './contract/kernel';
 export type {
   CacheShape,
+  ComingRows,
   KeyValueCache,
   KeyValuePart,
   NewRows,

@@ -14,6 +14,8 @@ export { type Kind, withKind } from './contract/json';
 export { attendHeads, type HeadsCall } from './layer/attend-heads';
 export { type AttentionSizes, attentionSizes, projectionShapes } from './layer/attention-config';
 export { AttentionLayer, type VariantDescription } from './layer/attention-layer';
+export { rowsOfHeads } from './layer/head-rows';
+export { splitAs, UnsplitHeads } from './layer/heads';
 export { normalize } from './layer/normalize';
 export { outputRows } from './layer/output-rows';
 export { seedOf } from './layer/seed';

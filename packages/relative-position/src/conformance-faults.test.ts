@@ -47,7 +47,8 @@ function changed(
     ...positionCase,
     create(sizes) {
       const method = positionCase.create(sizes);
-      return { ...method, ...change(method) };
+      const { rotateInto: _, ...rest } = method; // which does what `rotate` did before the change
+      return { ...rest, ...change(method) };
     },
   };
 }
@@ -119,6 +120,16 @@ describe('a fault of a position method is noticed', () => {
           ]),
       })),
       'cached',
+    ],
+    [
+      'keys written one position further',
+      changed(right.rotary, ({ rotateInto }) => ({
+        rotateInto: (to, heads, role, [at]) =>
+          rotateInto!(to, heads, role, [
+            role === 'key' && at && at.start ? { start: at.start.map((p) => p + 1) } : at!,
+          ]),
+      })),
+      'one pass',
     ],
     [
       'positions one by one are read as consecutive ones',

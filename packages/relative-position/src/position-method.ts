@@ -1,6 +1,7 @@
 // What the position methods of this package have in common: each is a formula, and what it is called with is checked here.
 import {
   ConfigError,
+  type HeadRows,
   type Initializer,
   type PositionMethod,
   ShapeError,
@@ -67,18 +68,20 @@ export function positionMethod(
     check: (sizes) => checkSizesOfLayer(where, sizes, needs),
     ...(rotate && {
       rotate(heads, role, at) {
+        checkTensor(where, 'heads', heads, ['[B, H, S, D]']);
         checkRotation(where, heads, { role, at, needs });
         return rotate(heads, role, at);
       },
     }),
     ...(rotateInto && {
-      rotateInto(rows, heads, role, at) {
+      rotateInto(to, heads, role, at) {
         checkRotation(where, heads, { role, at, needs });
-        rotateInto(rows, heads, role, at);
+        rotateInto(to, heads, role, at);
       },
     }),
     ...(tables && {
       tables(query, distances, layer) {
+        checkTensor(where, 'query', query, ['[B, H, S, D]']);
         checkHeads(where, 'query', query, needs);
         checkDistances(where, distances);
         return tables(query, distances, layer);
@@ -159,10 +162,9 @@ function checkSizesOfLayer(where: string, sizes: Required<NeededSizes>, needs: N
 function checkHeads(
   where: string,
   name: string,
-  heads: tf.Tensor4D,
+  heads: Pick<HeadRows, 'shape'>,
   { numHeads, headDim }: NeededSizes,
 ): void {
-  checkTensor(where, name, heads, ['[B, H, S, D]']);
   const [, H, , D] = heads.shape;
   if (headDim !== undefined && D !== headDim) {
     throw new ShapeError(where, `${name} must be headDim wide`, { [name]: heads, headDim });
@@ -177,7 +179,7 @@ interface Rotated {
   readonly needs: NeededSizes;
 }
 
-function checkRotation(where: string, heads: tf.Tensor4D, { role, at, needs }: Rotated): void {
+function checkRotation(where: string, heads: Pick<HeadRows, 'shape'>, { role, at, needs }: Rotated): void {
   checkHeads(where, 'heads', heads, role === 'key' ? { headDim: needs.headDim } : needs);
   const [B, , S] = heads.shape;
   if (role !== 'query' && role !== 'key') {

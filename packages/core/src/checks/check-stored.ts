@@ -1,7 +1,7 @@
 // What a storage of keys and values says of itself is judged before a kernel reads it: on a heap, rows outside of its data
 // would be numbers of strangers.
 import { ConfigError, ShapeError } from '../contract/errors';
-import type { KeyValuePart, NewRows, RowMatrix, StoredKeyValue } from '../contract/key-value-cache';
+import type { ComingRows, KeyValuePart, RowMatrix, StoredKeyValue } from '../contract/key-value-cache';
 import { checkTensor } from './check-tensor';
 
 /**
@@ -41,11 +41,7 @@ export function storedFacts({ heads, keySize, valueSize, lengths }: Sizes) {
  * @param heads key [B, Hkv, S, D] and value [B, Hkv, S, Dv], of which the first `lengths[b]` tokens are to be written
  * @throws as `checkStored` does, and ShapeError for rows that are no floats
  */
-export function checkReserved(
-  where: string,
-  rows: KeyValuePart,
-  { key, value, lengths }: Pick<NewRows, 'key' | 'value' | 'lengths'>,
-): void {
+export function checkReserved(where: string, rows: KeyValuePart, { key, value, lengths }: ComingRows): void {
   const [B, heads, S, keySize] = key.shape;
   const counts = lengths ?? Array<number>(B).fill(S);
   checkParts(where, { parts: [rows], heads, keySize, valueSize: value.shape[3], lengths: counts });

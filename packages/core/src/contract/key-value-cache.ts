@@ -97,6 +97,14 @@ export interface NewRows {
   readonly layer?: { readonly name: string } | undefined;
 }
 
+/** As `NewRows`, whose numbers are still to come. */
+export interface ComingRows extends Omit<NewRows, 'key' | 'value'> {
+  /** [B, Hkv, S, D] */
+  readonly key: Pick<tf.Tensor4D, 'shape'>;
+  /** [B, Hkv, S, Dv] */
+  readonly value: Pick<tf.Tensor4D, 'shape'>;
+}
+
 /** Rows of a cache that are still to be written, and show only after `commit`. */
 export interface ReservedRows extends StagedRows {
   /** Old and new rows. */
@@ -138,13 +146,12 @@ export interface KeyValueCache {
    */
   stage(rows: NewRows): StagedRows;
   /**
-   * As `stage`, but the caller writes the numbers, before the kernel runs: of `rows` the shapes alone are read. Saves a
-   * copy, and a tensor of turned keys.
+   * As `stage`, but the caller writes the numbers, before the kernel runs. Saves a copy, and a tensor of turned keys.
    *
    * @returns undefined where such rows cannot be written in place: `stage` them. Absent: never
    * @throws as `stage` does
    */
-  reserve?(rows: NewRows): ReservedRows | undefined;
+  reserve?(rows: ComingRows): ReservedRows | undefined;
   /** All rows. */
   read(): StoredKeyValue;
   /** Forgets the tokens from `lengths[b]` on. */

@@ -64,10 +64,12 @@ export interface LayerWeights {
   weight(name: string): tf.Tensor | undefined;
 }
 
-/** Where rows of heads lie on the heap of a backend: for loops that write numbers in place. */
+/** Where rows of heads lie on the heap of a backend: for loops that read and write numbers in place. */
 export interface HeadRows {
   /** float32 */
   readonly data: tf.Tensor;
+  /** [B, H, S, D], however the rows lie. */
+  readonly shape: readonly [number, number, number, number];
   /** How many of the S tokens of a batch entry have rows, the first ones. */
   tokens(b: number): number;
   /** The index in `data` of the first number of a row. */
@@ -101,10 +103,13 @@ export interface PositionMethod {
    */
   rotate?(heads: tf.Tensor4D, role: 'query' | 'key', at: readonly TokenPositions[]): tf.Tensor4D;
   /**
-   * As `rotate`, untaped, where tensors lie on a heap: the same numbers, written to rows that a cache has reserved.
-   * Default: they are copied there from what `rotate` gives.
+   * As `rotate`, untaped, where tensors lie on a heap: the same numbers, read where a product has left them, and written
+   * where a kernel reads them, which may be rows that a cache has reserved. A method made of another that changes `rotate`
+   * changes this, too, or leaves it out. Default: they are copied from what `rotate` gives.
+   *
+   * @param to rows of the shape of `heads`, of which the first tokens may be all there are
    */
-  rotateInto?(rows: HeadRows, heads: tf.Tensor4D, role: 'query' | 'key', at: readonly TokenPositions[]): void;
+  rotateInto?(to: HeadRows, heads: HeadRows, role: 'query' | 'key', at: readonly TokenPositions[]): void;
   /**
    * The tables of a call.
    *

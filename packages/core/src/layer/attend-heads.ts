@@ -8,17 +8,18 @@ import type { KeyValueCache, StagedRows, StoredKeyValue } from '../contract/key-
 import type { LayerWeights, PositionMethod, Positions, TokenPositions } from '../contract/position';
 import { attend } from '../kernel/attend';
 import { distancesBetween } from '../kernel/token-positions';
-import { writeReserved } from './reserved-rows';
+import { turnedHeads, writeReserved } from './head-rows';
+import { splitAs, type UnsplitHeads } from './heads';
 import { checkView, firstOfCall } from './shared-rows';
 
 /** Projected heads, and all that a call of a layer says. */
 export interface HeadsCall extends Omit<AttendOptions, 'relative' | 'positions'> {
   /** [B, Hq, Sq, D] */
-  readonly query: tf.Tensor4D;
+  readonly query: tf.Tensor4D | UnsplitHeads;
   /** [B, Hkv, Skv, D]; absent: the rows of a sealed cache. */
-  readonly key?: tf.Tensor4D | undefined;
+  readonly key?: tf.Tensor4D | UnsplitHeads | undefined;
   /** [B, Hkv, Skv, Dv] */
-  readonly value?: tf.Tensor4D | undefined;
+  readonly value?: tf.Tensor4D | UnsplitHeads | undefined;
   /** Keys are other tokens than the queries. */
   readonly cross: boolean;
   /** What computes attention. */
@@ -55,7 +56,7 @@ export function attendHeads<Result extends tf.TensorContainer = AttendResult>(
     const { inputs, positions, staged } = turnedInputs(call);
     if (cross) checkShowsAll(inputs);
     const options = optionsOf(call);
-    options.relative = position?.tables?.(query, distancesOf(call, inputs, positions), layer);
+    options.relative = position?.tables?.(splitAs(query), distancesOf(call, inputs, positions), layer);
     if (position) options.positions = positions;
     if (inputs.stored && cache && !cross) options.queryStart ??= firstOfCall(call, cache.nextOrder);
     if (staged?.state) options.returns = [...(call.returns ?? []), 'state'];
@@ -92,7 +93,7 @@ function turnedInputs(call: HeadsCall): {
 } {
   const { query, key, value, cache, position } = call;
   const at = positionsOfNewRows(call);
-  const turned = position?.rotate?.(query, 'query', at.query) ?? query;
+  const turned = turnedHeads(query, { position, role: 'query', at: at.query });
   const given = (stored: StoredKeyValue, staged?: StagedRows) => ({
     inputs: { query: turned, stored },
     positions: { query: at.query[0]!, key: stored.positions },
@@ -100,15 +101,16 @@ function turnedInputs(call: HeadsCall): {
   });
   if (!key || !value) return given(cache!.read());
   const newRows = { key, value, lengths: call.lengths, positions: at.key[0]!, layer: call.layer };
+  const turning = { position, role: 'key', at: at.key } as const;
   const reserved = cache?.reserve?.(newRows);
   if (reserved) {
-    writeReserved(reserved, newRows, position, at.key);
+    writeReserved(reserved, newRows, turning);
     return given(reserved.stored, reserved);
   }
-  const keys = position?.rotate?.(key, 'key', at.key) ?? key;
-  const staged = cache?.stage({ ...newRows, key: keys });
+  const split = { key: turnedHeads(key, turning), value: splitAs(value) };
+  const staged = cache?.stage({ ...newRows, ...split });
   if (staged?.stored) return given(staged.stored, staged);
-  const inputs = { query: turned, key: keys, value, state: staged?.state };
+  const inputs = { query: turned, ...split, state: staged?.state };
   return { inputs, positions: { query: at.query[0]!, key: at.key[0]! }, staged };
 }
 

@@ -22,7 +22,7 @@ import { checkProducts } from '../products/default-products';
 import { project } from '../products/project';
 import type { HeadsCall } from './attend-heads';
 import type { AttentionConfig, AttentionSizes, Projection } from './attention-config';
-import { mergeHeads, splitHeads } from './heads';
+import { mergeHeads, splitHeads, UnsplitHeads } from './heads';
 import { normalize } from './normalize';
 import { gated } from './output-gate';
 import { seedOf } from './seed';
@@ -160,14 +160,14 @@ export abstract class AttentionLayer<Config extends AttentionConfig> implements 
     return { query, key, value, cross, options };
   }
 
-  /** [B, S, in] projected, split and, where the config says so, normalized: [B, H, S, D]. */
-  protected heads(name: 'query' | 'key' | 'value', x: tf.Tensor3D): tf.Tensor4D {
+  /** [B, S, in] projected and, where the config says so, normalized: heads [B, H, S, D], for `attendHeads` to split. */
+  protected heads(name: 'query' | 'key' | 'value', x: tf.Tensor3D): HeadsCall['query'] {
     const { numHeads, numKeyValueHeads, queryKeyNorm: norm } = this.description.sizes;
     const heads = name === 'query' ? numHeads : numKeyValueHeads;
     const projected = this.project(name, x);
-    if (!norm || name === 'value') return splitHeads(projected, heads);
+    if (!norm || name === 'value') return new UnsplitHeads(projected, heads);
     const numbers = { gain: this.weights.find(`${name}/gain`), offset: this.weights.find(`${name}/offset`) };
-    if (norm.over === 'all') return splitHeads(normalize(projected, norm, numbers), heads);
+    if (norm.over === 'all') return new UnsplitHeads(normalize(projected, norm, numbers), heads);
     return normalize(splitHeads(projected, heads), norm, numbers);
   }
 

@@ -27,6 +27,33 @@ export function splitHeads(x: tf.Tensor, numHeads: number): tf.Tensor4D {
   return tf.tidy(() => swapped(tf.reshape(x, [B, S, numHeads, size])));
 }
 
+/** Heads side by side in each token, as a product leaves them: split where somebody needs them so. */
+export class UnsplitHeads {
+  /** [B, H, S, D], as they are once they are split. */
+  readonly shape: [number, number, number, number];
+  private whole: tf.Tensor4D | undefined;
+
+  /** @param merged [B, S, H * D] */
+  constructor(
+    readonly merged: tf.Tensor3D,
+    numHeads: number,
+  ) {
+    const [B, S, width] = merged.shape;
+    this.shape = [B, numHeads, S, width / numHeads];
+  }
+
+  /** @returns [B, H, S, D], the same at each call */
+  split(): tf.Tensor4D {
+    this.whole ??= splitHeads(this.merged, this.shape[1]);
+    return this.whole;
+  }
+}
+
+/** Heads as they are given, or as they are once they are split: [B, H, S, D]. */
+export function splitAs(heads: tf.Tensor4D | UnsplitHeads): tf.Tensor4D {
+  return heads instanceof UnsplitHeads ? heads.split() : heads;
+}
+
 /**
  * The inverse of `splitHeads`.
  *

@@ -1,10 +1,11 @@
-import { isAttentionError } from '@polyhead/core';
+import { type ComingRows, isAttentionError } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
 import { checkLengths, checkRows } from './check-rows';
 
 const shape = { batch: 2, heads: 3, keySize: 5, valueSize: 4 };
-const zeros = (...size: [number, number, number, number]) => tf.zeros<tf.Rank.R4>(size);
+type Shape = [number, number, number, number];
+const zeros = (...size: Shape) => tf.zeros<tf.Rank.R4>(size);
 
 const check =
   (changes: () => object = () => ({})) =>
@@ -23,6 +24,18 @@ describe('checkRows', () => {
     expect(check(() => ({ positions: { start: [-3] } }))()).toEqual([6, 6]);
     expect(check(() => ({ positions: { each: new Int32Array(6) } }))()).toEqual([6, 6]);
     expect(check(() => ({ positions: { each: new Int32Array(12) } }))()).toEqual([6, 6]);
+  });
+
+  it('takes sizes alone, of rows that are to be written', () => {
+    const sizes = { key: { shape: [2, 3, 6, 5] as Shape }, value: { shape: [2, 3, 6, 4] as Shape } };
+    const checkSizes = (rows: ComingRows) =>
+      checkRows('cache.reserve', shape, { rows, valueSize: shape.valueSize, areTensors: false }).counts;
+    expect(checkSizes(sizes)).toEqual([6, 6]);
+    expect(() => checkSizes({ ...sizes, key: sizes.value })).toThrow(
+      /key must fit the cache: \[2, 3, S, 5\]/,
+    );
+    expect(() => checkSizes({ ...sizes, key: undefined as never })).toThrow(/key must be a tensor/);
+    expect(check(() => ({ key: sizes.key }))).toThrow(/key must be a tensor/);
   });
 
   it.each([

@@ -1,5 +1,11 @@
 // What a cache is given is judged here.
-import { type CacheShape, ConfigError, type NewRows, ShapeError, type TokenPositions } from '@polyhead/core';
+import {
+  type CacheShape,
+  type ComingRows,
+  ConfigError,
+  ShapeError,
+  type TokenPositions,
+} from '@polyhead/core';
 import {
   checkNumber,
   checkSizes,
@@ -8,10 +14,11 @@ import {
   normalizeOptions,
   optionsOfCall,
 } from '@polyhead/core/layer';
-import type * as tf from '@tensorflow/tfjs-core';
 
 /** New rows as they were given, and the tokens of each batch entry that count. */
-export type CheckedRows = Omit<NewRows, 'lengths'> & { readonly counts: readonly number[] };
+export type CheckedRows<Rows extends ComingRows> = Omit<Rows, 'lengths'> & {
+  readonly counts: readonly number[];
+};
 
 const mostEntries = 2 ** 20;
 
@@ -25,24 +32,31 @@ export function checkShape(where: string, shape: CacheShape): CacheShape {
   return { batch, heads, keySize, valueSize };
 }
 
+interface RowsToCheck<Rows> {
+  readonly rows: Rows;
+  /** Of the rows held; undefined where any will do, since they are columns of the keys. */
+  readonly valueSize: number | undefined;
+  /** Their numbers are there. Default: true. */
+  readonly areTensors?: boolean;
+}
+
 /**
- * @param valueSize of the rows held; undefined where any will do, since they are columns of the keys
  * @throws ShapeError or ConfigError, naming the argument
  */
-export function checkRows(
+export function checkRows<Rows extends ComingRows>(
   where: string,
   { batch, heads, keySize }: CacheShape,
-  { rows, valueSize }: { readonly rows: NewRows; readonly valueSize: number | undefined },
-): CheckedRows {
+  { rows, valueSize, areTensors = true }: RowsToCheck<Rows>,
+): CheckedRows<Rows> {
   const {
     key,
     value,
     lengths,
     layer,
     positions: unchecked,
-  } = optionsOfCall(where, 'rows', rows, namesOfRows) as NewRows;
-  checkHeads(where, ['key', key], [batch, heads, keySize]);
-  checkHeads(where, ['value', value], [batch, heads, valueSize]);
+  } = optionsOfCall(where, 'rows', rows, namesOfRows) as Rows;
+  checkHeads(where, ['key', key], [batch, heads, keySize], areTensors);
+  checkHeads(where, ['value', value], [batch, heads, valueSize], areTensors);
   const S = key.shape[2];
   if (value.shape[2] !== S) throw new ShapeError(where, 'value must have the length of key', { key, value });
   const positions = checkedPositions(where, unchecked, [batch, S]);
@@ -51,7 +65,7 @@ export function checkRows(
   }
   const all = Array<number>(batch).fill(S);
   const counts = lengths === undefined ? all : checkLengths(where, lengths, all);
-  return { key, value, layer, positions, counts };
+  return { key, value, layer, positions, counts } as CheckedRows<Rows>;
 }
 
 const namesOfRows = ['key', 'value', 'lengths', 'positions', 'layer'] as const;
@@ -108,14 +122,15 @@ export function checkEntries(where: string, entries: readonly number[], batch: n
 
 function checkHeads(
   where: string,
-  [name, tensor]: readonly ['key' | 'value', tf.Tensor],
+  [name, rows]: readonly ['key' | 'value', ComingRows['key']],
   [batch, heads, size]: readonly [number, number, number | undefined],
+  areTensors: boolean,
 ): void {
-  checkTensor(where, name, tensor, ['[B, Hkv, S, D]']);
-  const [B, H, , D] = tensor.shape as [number, number, number, number];
+  if (areTensors || rows?.shape?.length !== 4) checkTensor(where, name, rows, ['[B, Hkv, S, D]']);
+  const [B, H, , D] = rows.shape;
   if (B === batch && H === heads && (size === undefined || D === size)) return;
   const rule = `${name} must fit the cache: [${batch}, ${heads}, S, ${size ?? 'any'}]`;
-  throw new ShapeError(where, rule, { [name]: tensor });
+  throw new ShapeError(where, rule, { [name]: rows });
 }
 
 export function isCount(x: unknown): boolean {

@@ -1,6 +1,7 @@
 // What all caches of rows have in common.
 import {
   type CacheShape,
+  type ComingRows,
   ConfigError,
   type KeyValueCache,
   type KeyValuePart,
@@ -188,28 +189,29 @@ export abstract class RowCache implements KeyValueCache {
    */
   stage(rows: NewRows): { readonly stored: StoredKeyValue; commit(): void } {
     const { shape } = this;
-    const added = this.begin(rows);
-    const heads = rowsOfHeads(added.key, added.value, added.newTokens.lengths);
+    const { key, value, newTokens, layer } = this.begin(rows);
+    const heads = rowsOfHeads(key, value, newTokens.lengths);
     const newRows = shape.valueSize > 0 ? heads : valuesInKeys(`${this.name}.stage`, heads, this.valueColumn);
     this.life.change(); // rows staged earlier may be written over
     return this.staged(
       inTidy(() => this.append(newRows)),
-      added,
+      newTokens,
+      layer,
     );
   }
 
   /**
-   * As `stage`, but the caller writes the numbers before anything reads `stored`: of `rows` the shapes alone count.
+   * As `stage`, but the caller writes the numbers before anything reads `stored`.
    *
    * @returns undefined where numbers cannot be written where they lie
    * @throws as `stage` does
    */
-  reserve(rows: NewRows): ReservedRows | undefined {
+  reserve(rows: ComingRows): ReservedRows | undefined {
     if (!this.freeRows || this.shape.valueSize === 0 || !hasWasmHeap()) return undefined;
-    const added = this.begin(rows);
+    const { newTokens, layer } = this.begin(rows, false);
     this.life.change();
-    const reserved = this.freeRows(added.newTokens.lengths);
-    return reserved && { ...this.staged(reserved.parts, added), rows: reserved.free };
+    const reserved = this.freeRows(newTokens.lengths);
+    return reserved && { ...this.staged(reserved.parts, newTokens, layer), rows: reserved.free };
   }
 
   /**
@@ -310,11 +312,11 @@ export abstract class RowCache implements KeyValueCache {
   }
 
   /** New rows, judged: nothing has changed yet. */
-  private begin(rows: NewRows) {
+  private begin<Rows extends ComingRows>(rows: Rows, areTensors = true) {
     const { life } = this;
     life.checkOpen('stage');
     life.checkUntaped('stage');
-    const added = this.checked(rows);
+    const added = this.checked(rows, areTensors);
     life.checkLayer('stage', added.layer);
     this.checkSpace(added.newTokens.lengths);
     return added;
@@ -325,7 +327,7 @@ export abstract class RowCache implements KeyValueCache {
     return storedRows(this.shape, tokens, { parts, mask: this.mask, check, floatsOf });
   }
 
-  private staged(parts: readonly KeyValuePart[], { layer, newTokens }: ReturnType<RowCache['checked']>) {
+  private staged(parts: readonly KeyValuePart[], newTokens: Tokens, layer: NewRows['layer']) {
     const { life } = this;
     const tokens = appendTokens(this.tokens, newTokens);
     const isUnchanged = life.whileUnchanged('stage');
@@ -345,11 +347,11 @@ export abstract class RowCache implements KeyValueCache {
     };
   }
 
-  private checked(rows: NewRows) {
+  private checked<Rows extends ComingRows>(rows: Rows, areTensors: boolean) {
     const { shape, held } = this;
     const where = `${this.name}.stage`;
     const valueSize = shape.valueSize || (this.isEmpty ? undefined : held[0]!.value.size);
-    const checked = checkRows(where, shape, { rows, valueSize });
+    const checked = checkRows(where, shape, { rows, valueSize, areTensors });
     const { key, value, counts, layer, positions = { start: this.nextPosition } } = checked;
     const newTokens = tokensAt(counts, { order: { start: this.nextOrder }, positions, S: key.shape[2] });
     return { layer, key, value, newTokens };

@@ -68,10 +68,10 @@ export function rotating(name: string, config: object, rotation: Rotation): Posi
         const positions = positionsOfSections(name, at, rotation, S);
         return turnPairs(heads, { angles: angles(positions, S), interleaved });
       },
-      rotateInto(rows, heads, _role, at) {
+      rotateInto(to, heads, _role, at) {
         const S = heads.shape[2];
         const positions = positionsOfSections(name, at, rotation, S);
-        turnInto(rows, heads, { angles: angles(positions, S), interleaved });
+        turnInto(to, heads, { angles: angles(positions, S), interleaved });
       },
     },
   );

@@ -8,6 +8,7 @@ import {
   heapMemory,
   wordsOf,
 } from '@polyhead/core/kernel';
+import { rowsOfHeads } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import type { Angles } from './angles';
 
@@ -43,33 +44,27 @@ function columnsOf({ angles, interleaved }: Turn) {
 }
 
 function turnOnHeap(heads: tf.Tensor4D, turn: Turn): tf.Tensor4D {
-  const [, H, S, D] = heads.shape;
-  const data = emptyOnHeap<tf.Rank.R4>(heads.shape);
-  turnInto({ data, tokens: () => S, indexOf: (b, h, s) => ((b * H + h) * S + s) * D }, heads, turn);
-  return data;
+  const turned = emptyOnHeap<tf.Rank.R4>(heads.shape);
+  turnInto(rowsOfHeads(turned), rowsOfHeads(heads), turn);
+  return turned;
 }
 
-/**
- * Writes turned heads to rows on the heap, without a gradient.
- *
- * @param heads [B, H, S, D]
- */
-export function turnInto(rows: HeadRows, heads: tf.Tensor4D, turn: Turn): void {
+/** Writes turned heads to rows on the heap, without a gradient. */
+export function turnInto(to: HeadRows, heads: HeadRows, turn: Turn): void {
   const [B, H, S, D] = heads.shape;
   const { pairs, step, gap } = columnsOf(turn);
   const { cos, sin, entries } = turn.angles;
-  const [begin, target] = [addressOnHeap(heads) / 4, addressOnHeap(rows.data) / 4];
+  const [from, target] = [addressOnHeap(heads.data) / 4, addressOnHeap(to.data) / 4];
   const { floats } = wordsOf(heapMemory()!);
   for (let b = 0; b < B; b++) {
-    const tokens = rows.tokens(b);
-    const firstAngle = entries === 1 ? 0 : b * S * pairs;
-    for (let h = 0; h < H; h++) {
-      for (let s = 0; s < tokens; s++) {
-        const row = begin + ((b * H + h) * S + s) * D;
-        const shift = target + rows.indexOf(b, h, s) - row;
+    const tokens = to.tokens(b);
+    for (let s = 0; s < tokens; s++) {
+      const firstAngle = ((entries === 1 ? 0 : b * S) + s) * pairs;
+      for (let h = 0; h < H; h++) {
+        const row = from + heads.indexOf(b, h, s);
+        const shift = target + to.indexOf(b, h, s) - row;
         let one = row;
-        const end = firstAngle + (s + 1) * pairs;
-        for (let angle = end - pairs; angle < end; angle++, one += step) {
+        for (let angle = firstAngle; angle < firstAngle + pairs; angle++, one += step) {
           const c = cos[angle]!;
           const n = sin[angle]!;
           const x = floats[one]!;
