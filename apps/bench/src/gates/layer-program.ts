@@ -50,20 +50,25 @@ function tensorJob(run: () => tf.Tensor, before = () => {}): Job {
 const earlier = Math.max(0, keys - Math.floor((calls * tokens) / 2));
 const capacity = keys + calls * tokens;
 
-/** A layer with a cache that holds the earlier tokens before each turn. */
+/** A layer with a cache that holds the earlier tokens before each turn; a prompt begins with none. */
 function layerWith(parts: object) {
   const sizes = { embedDim: E, numHeads: heads, numKeyValueHeads: keyValueHeads, seed: 1 };
   const layer = new GroupedQueryAttention(sizes, { position: rotary({ headDim: D }), ...parts });
   const cache = new StaticCache(layer.cacheShape(1), { capacity });
-  const before = () => (tokens === 1 ? cache.crop([earlier]) : cache.reset());
+  const before = () => {
+    if (tokens === 1) cache.crop([earlier]);
+  };
   if (tokens === 1) {
     const query = normal<tf.Rank.R3>([1, earlier, E], 3);
     tf.dispose([query, layer.apply({ query }, { mask: causal(), cache }).output]);
   }
   const query = normal<tf.Rank.R3>([1, tokens, E], 5);
-  // A mask of its own for each call, as decoding has.
-  const job = tensorJob(() => layer.apply({ query }, { mask: causal(), cache }).output, before);
-  return { layer, cache, before, job };
+  const run = () => {
+    if (tokens > 1) cache.reset();
+    // A mask of its own for each call, as decoding has.
+    return layer.apply({ query }, { mask: causal(), cache }).output;
+  };
+  return { layer, cache, before, job: tensorJob(run, before) };
 }
 
 async function makeJobs(): Promise<Record<string, Job>> {
