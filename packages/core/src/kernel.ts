@@ -19,7 +19,6 @@ export {
   type RelaxedSimd,
   reasonsWithoutHeap,
   type SimdKind,
-  sharesMemory,
   WasmModules,
 } from './backend/wasm-modules';
 export { checkSizes } from './checks/check-config';
