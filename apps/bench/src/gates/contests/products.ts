@@ -2,7 +2,6 @@
 import { causal, type ProductKernel, setDefaultProducts, tfjsProducts } from '@polyhead/core';
 import { project } from '@polyhead/core/layer';
 import { denseProducts } from '@polyhead/dense';
-import { flashWasm } from '@polyhead/flash/wasm';
 import { MultiHeadAttention } from '@polyhead/multi-head';
 import { rotary } from '@polyhead/relative-position';
 import { crossEntropy, gradientsOf } from '@polyhead/transformer/training';
@@ -12,6 +11,7 @@ import { againstNumbers } from '../check';
 import type { Contest, Entered } from '../contest';
 import type { Contestant, Entry } from '../contestant';
 import type { Gate } from '../gate';
+import { kernelUnderTest } from '../kernel-under-test';
 import { matMul } from '../onnx-products';
 import { onnxEntries, onnxPeers } from '../peers/onnxruntime';
 import { polyhead } from '../peers/polyhead';
@@ -24,24 +24,29 @@ const dense = 'dense';
 const plain = 'dense, plain SIMD';
 const byTfjs = 'products of tfjs';
 
-const products: Readonly<Record<string, () => ProductKernel>> = {
-  [dense]: () => denseProducts(),
-  [plain]: () => denseProducts({ relaxedSimd: false }),
-  [byTfjs]: tfjsProducts,
+const products: Readonly<Record<string, (threads: number) => ProductKernel>> = {
+  [dense]: (threads) => denseProducts({ threads }),
+  [plain]: (threads) => denseProducts({ threads, relaxedSimd: false }),
+  [byTfjs]: () => tfjsProducts(),
 };
 
 type Run = () => tf.Tensor | readonly tf.Tensor[];
 
 /** Contestants that do the same by other products; the last one is what numbers are compared with. */
-function byProducts(
+async function byProducts(
   names: readonly string[],
   runWith: (products: ProductKernel) => Run,
-  times: number,
-): readonly Contestant[] {
-  const runs = names.map((name) => runWith(products[name]!()));
+  { threads, times = 1 }: { readonly threads: number; readonly times?: number },
+): Promise<readonly Contestant[]> {
+  const kernels = names.map((name) => products[name]!(threads));
+  for (const kernel of kernels) await kernel.prepare?.();
+  const runs = kernels.map(runWith);
   const expected = tf.tidy(() => [runs.at(-1)!()].flat().map((of) => of.dataSync<'float32'>().slice()));
   const check = againstNumbers(expected);
-  return names.map((op, n) => tensorContestant({ peer: polyhead, op, run: runs[n]!, check, times }));
+  return names.map((op, n) => {
+    const dispose = () => kernels[n]!.dispose?.();
+    return tensorContestant({ peer: polyhead, op, run: runs[n]!, check, times, dispose });
+  });
 }
 
 const normal = (shape: number[], seed: number) => tf.randomNormal(shape, 0, 1, 'float32', seed);
@@ -68,7 +73,7 @@ function productContest({ work, sizes, times, gates, gradients = false }: Produc
         gradients
           ? () => tf.tidy(() => Object.values(kernel.gradients(call, gradient)) as tf.Tensor[])
           : () => project(x, weights, undefined, { products: kernel });
-      const entries: Entry[] = [...byProducts([dense, plain, byTfjs], runWith, times)];
+      const entries: Entry[] = [...(await byProducts([dense, plain, byTfjs], runWith, { threads, times }))];
       if (!gradients) {
         const run = () => tf.matMul(x, weights as tf.Tensor);
         entries.push(tensorContestant({ ...tfjsMatMul, run, times }));
@@ -105,23 +110,28 @@ const fused = 'relaxed multiply-add';
 const apart = 'multiply, then add';
 
 /** A whole layer of attention, 8 heads of 64, on a prompt. */
-async function enterLayer(): Promise<Entered> {
+async function enterLayer(threads: number): Promise<Entered> {
+  const kernel = await kernelUnderTest('flash', threads);
   const x = normal([1, 2048, 512], 1);
-  const layerBy = (kernel: ProductKernel): Run => {
+  const layerBy = (own: ProductKernel): Run => {
     const layer = new MultiHeadAttention(
       { embedDim: 512, numHeads: 8, useBias: false, seed: 1 },
-      { kernel: flashWasm(), products: kernel, position: rotary({ headDim: 64 }) },
+      { kernel, products: own, position: rotary({ headDim: 64 }) },
     );
     return () => layer.apply({ query: x }, { mask: causal() }).output;
   };
-  return { entries: byProducts([dense, byTfjs], layerBy, 1), dispose: () => x.dispose() };
+  const dispose = () => {
+    kernel.dispose?.();
+    x.dispose();
+  };
+  return { entries: await byProducts([dense, byTfjs], layerBy, { threads }), dispose };
 }
 
 /** Loss and gradients of the repository's decoder of 0.7 million numbers, 1,024 tokens, with flash. */
-async function enterTraining(): Promise<Entered> {
+async function enterTraining(threads: number): Promise<Entered> {
   const S = 1024;
   const model = createOwnModel();
-  const kernel = flashWasm();
+  const kernel = await kernelUnderTest('flash', threads);
   const ids = Array.from({ length: S + 1 }, (_, n) => (n * 37 + (n % 11) * 5) % model.vocabularySize);
   const input = tf.tensor2d([ids.slice(0, S)], undefined, 'int32');
   const loss = () => crossEntropy(model.apply(input, { kernel }).logits, [ids.slice(1)]);
@@ -137,10 +147,11 @@ async function enterTraining(): Promise<Entered> {
       }
     };
   const dispose = () => {
+    kernel.dispose?.();
     input.dispose();
     model.dispose();
   };
-  return { entries: byProducts([dense, byTfjs], stepBy, 1), dispose };
+  return { entries: await byProducts([dense, byTfjs], stepBy, { threads }), dispose };
 }
 
 export const productContests: readonly Contest[] = [

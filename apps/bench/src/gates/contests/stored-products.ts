@@ -43,7 +43,8 @@ async function enter(threads: number): Promise<Entered> {
   const x = tf.randomNormal<tf.Rank.R3>([1, 1, size], 0, 1, 'float32', 1);
   const floats = tf.randomNormal<tf.Rank.R2>([size, size], 0, 1, 'float32', 3);
   const stored = [inEightBits(floats), inFourBits()];
-  const products = denseProducts();
+  const products = denseProducts({ threads });
+  await products.prepare!();
   const entries: Entry[] = [];
   for (const { op, weights, forOnnx } of stored) {
     const byFloats = () => project(x, weights, undefined, { products: tfjsProducts() });
@@ -68,6 +69,7 @@ async function enter(threads: number): Promise<Entered> {
   return {
     entries,
     dispose() {
+      products.dispose!();
       for (const { weights } of stored) weights.dispose();
       tf.dispose([x, floats]);
     },
