@@ -12,6 +12,7 @@ import { cacheContests } from './contests/caches';
 import { composedContests } from './contests/composed';
 import { decodeContests } from './contests/decode';
 import { layerContests } from './contests/layer';
+import { modelContests } from './contests/model';
 import { optionContests } from './contests/options';
 import { prefillContests } from './contests/prefill';
 import { productContests } from './contests/products';
@@ -37,6 +38,7 @@ const contests: readonly Contest[] = [
   ...optionContests,
   ...productContests,
   ...layerContests,
+  ...modelContests,
   ...composedContests,
 ];
 
