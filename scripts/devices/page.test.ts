@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { expect, it } from 'vitest';
 import { attend, causal, firstSupported } from '../../packages/core/src/index';
+import { denseProducts } from '../../packages/dense/src/index';
 import { flash } from '../../packages/flash/src/index';
 
 const { POLYHEAD_BACKEND: backend, POLYHEAD_PAGE: page } = process.env;
@@ -28,5 +29,18 @@ if (backend === 'wasm') {
     const [shared, alone] = [kernel, flash()].map((each) => attend(each, inputs, options).output);
     expect(await shared!.data()).toEqual(await alone!.data());
     kernel.dispose!();
+  });
+
+  it('products have threads only in an isolated page, too', async () => {
+    const sizes = { rows: 600, inDim: 256, outDim: 400 };
+    const x = tf.randomNormal<tf.Rank.R3>([1, sizes.rows, sizes.inDim], 0, 1, 'float32', 1);
+    const weights = tf.randomNormal<tf.Rank.R2>([sizes.inDim, sizes.outDim], 0, 1, 'float32', 2);
+    const call = { x, weights, transposed: false, sizes };
+    const products = denseProducts({ threads: 2 });
+    await products.prepare!();
+    expect(products.notes!(call).join()).toMatch(isIsolated ? / SIMD, 2 threads$/ : /one thread.*isolat/);
+    const [shared, alone] = [products, denseProducts()].map((each) => each.run(call));
+    expect(await shared!.data()).toEqual(await alone!.data());
+    products.dispose!();
   });
 }
