@@ -30,6 +30,8 @@ torch.set_num_threads(1)
 torch.set_grad_enabled(False)
 folder, file = os.path.split(job["path"])
 model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=file, torch_dtype=torch.float32).eval()
+# The file has no head but the table of tokens, which some versions do not see.
+model.get_output_embeddings().weight = model.get_input_embeddings().weight
 cache = DynamicCache()
 model(torch.tensor([prompt[:held]]), past_key_values=cache)
 
