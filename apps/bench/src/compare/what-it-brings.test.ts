@@ -67,6 +67,24 @@ it('leaves out what was not measured, and what a saving of nothing is made of', 
   expect(whatItBrings(cases, slower)).not.toHaveProperty('projections');
 });
 
+it('says so where smaller projections seem to save more than all', () => {
+  // A token of all heads 10 ms, of fewer 8; with 32 tokens in the cache 10 and 6.
+  const noisy = cells.map((cell) =>
+    cell.tokens === 32 && cell.variant === 'multi-head' ? { ...cell, time: cells[6]!.time } : cell,
+  );
+  expect(broughtLines(whatItBrings(cases, noisy), 'wasm', 1000)[3]).toBe(
+    'projections  Fewer heads save a token 2.00 ms here, and 4.00 with 32 tokens in the cache: smaller projections are ' +
+      'all that shows beside the noise.',
+  );
+});
+
+it('names a kernel only where two were measured', () => {
+  const one = cells.filter((cell) => cell.ran !== 'composed');
+  expect(broughtLines(whatItBrings(cases, one), 'tensorflow', 1000)[1]).toContain(
+    'MiB, and give a token 1.25',
+  );
+});
+
 it('names a busy machine', () => {
   const busy = cells.map((cell) => ({ ...cell, busy: cell.tokens === 32 }));
   expect(whatItBrings(cases, cells).busy).toBe(false);

@@ -90,7 +90,7 @@ export function broughtLines(brought: Brought, backend: string, width: number): 
   const sequences = batch === 1 ? 'one sequence' : `${batch} sequences`;
   const paragraphs = [
     ...(kernel ? [['kernel', kernelSentence(kernel)]] : []),
-    ...(heads ? [['heads', headsSentence(heads)]] : []),
+    ...(heads ? [['heads', headsSentence(heads, kernel ? ' with that kernel' : '')]] : []),
     ...(projections ? [['projections', projectionsSentence(projections)]] : []),
     ['cache', cacheSentences(brought)],
     ...(busy
@@ -119,20 +119,25 @@ function kernelSentence({ from, to, speedUp }: Contrast): string {
   );
 }
 
-function headsSentence({ from, to, speedUp }: Contrast): string {
+function headsSentence({ from, to, speedUp }: Contrast, how: string): string {
   return (
     `${to.keyValueHeads} instead of ${from.keyValueHeads} key/value heads take ${formatBytes(to.cacheBytes)} ` +
-    `of cache a layer instead of ${formatBytes(from.cacheBytes)}, and with that kernel give a token ` +
+    `of cache a layer instead of ${formatBytes(from.cacheBytes)}, and${how} give a token ` +
     `${threeDigits(speedUp)} times as fast.`
   );
 }
 
 /** A share beyond 0 to 1 is noise, which is told as it is. */
 function projectionsSentence({ tokens, saved, ofProjections, share }: NonNullable<Brought['projections']>) {
+  const [all, projections] = [saved, ofProjections].map(threeDigits);
+  if (share > 1)
+    return (
+      `Fewer heads save a token ${all} ms here, and ${projections} with ${tokens} tokens in the cache: smaller ` +
+      'projections are all that shows beside the noise.'
+    );
   return (
-    `Of the ${threeDigits(saved)} ms that fewer heads save a token, ${threeDigits(ofProjections)} (${percent(share)}) ` +
-    `are smaller projections: so much they save with ${tokens} tokens in the cache. The rest is fewer keys and ` +
-    'values to read.'
+    `Of the ${all} ms that fewer heads save a token, ${projections} (${percent(share)}) are smaller projections: so ` +
+    `much they save with ${tokens} tokens in the cache. The rest is fewer keys and values to read.`
   );
 }
 
