@@ -146,8 +146,7 @@ export class PagedCache extends RowCache {
     const before = this.held.length > 0 ? this.tables : this.lengths.map(() => noPages);
     const [part] = parts;
     const after =
-      (part && tablesBehind.get(part.runs)?.()) ??
-      before.map((_, b) => (part ? tableOf(part.runs(b)) : noPages));
+      (part && tablesBehind.get(part.runs)?.()) ?? before.map((_, b) => (part ? tableOf(part, b) : noPages));
     const pageOf = (row: number) => row / pool.firstRow(1);
     after.forEach((table, b) => {
       for (const row of rowsBeside(table, before[b]!)) pool.retain(pageOf(row));
@@ -208,10 +207,9 @@ function withPages(
 }
 
 /** Of runs that end within the last page at the latest: all others are whole. */
-function tableOf(runs: Int32Array): PageTable {
-  const rows = runs.filter((_, n) => n % 2 === 0);
-  const tokens = runs.reduce((sum, number, n) => (n % 2 === 1 ? sum + number : sum), 0);
-  return { rows, pages: rows.length, tokens };
+function tableOf(part: KeyValuePart, b: number): PageTable {
+  const rows = part.runs(b).filter((_, n) => n % 2 === 0);
+  return { rows, pages: rows.length, tokens: tokensOf(part, b) };
 }
 
 /** A run for each page, of the tokens from one on. */

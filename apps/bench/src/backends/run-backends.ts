@@ -1,5 +1,4 @@
 // `bench backends`: which backends run on this machine, and what a layer costs on each.
-
 import type { Outlet } from '../command-line/outlet';
 import { writeTo } from '../command-line/user-path';
 import { readEnvironment } from '../measure/environment';

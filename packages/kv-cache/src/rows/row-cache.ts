@@ -48,7 +48,7 @@ export interface FreeRows {
 
 /**
  * A cache of rows of keys and values. It knows what may be done when, and what is known of the tokens. A subclass says how
- * rows are kept, by overriding `checkSpace`, `checkCrop`, `append`, `freeRows`, `selectRows`, `arrange`, `retained`, `mask`
+ * rows are kept, by overriding `checkSpace`, `checkCrop`, `append`, `freeRows`, `selectRows`, `arrange`, `retained`, `mask`,
  * `floatsOf` or `valueColumn`: what it leaves is as in a `GrowingCache`. Its `static readonly kind` is its name in errors and JSON.
  */
 export abstract class RowCache implements KeyValueCache {
