@@ -36,20 +36,20 @@ export function withResult(page: string, result: TrainResult): string {
   return `${before}${begin}\n\n${parts.join('\n\n')}\n\n${end}${after}`;
 }
 
+/** Of a curve, so that they do not cover each other. */
+const mostDots = 25;
+
 /** Losses of the training text, means over seeds. */
 export function pictureOf(result: TrainResult): string {
   const { runs, settings } = result;
   const series = variantSummaries(result).map((one): Series => {
     const curves = runs.filter((run) => nameOf(run) === nameOf(one)).map(({ curve }) => curve);
-    return {
-      name: one.variant,
-      marks: marksAt(
-        curves[0]!.map((_, n) => {
-          const sum = curves.reduce((total, curve) => total + curve[n]!, 0);
-          return [Math.min((n + 1) * settings.stepsAPoint, settings.steps), sum / curves.length] as const;
-        }),
-      ),
-    };
+    const means = curves[0]!.map((_, n) => {
+      const sum = curves.reduce((total, curve) => total + curve[n]!, 0);
+      return [Math.min((n + 1) * settings.stepsAPoint, settings.steps), sum / curves.length] as const;
+    });
+    const apart = Math.ceil(means.length / mostDots);
+    return { name: one.variant, marks: marksAt(means.filter((_, n) => (n + 1) % apart === 0)) };
   });
   return chartSvg({
     description: 'One decoder with fewer and fewer key/value heads',
