@@ -28,6 +28,8 @@ export interface Family {
   readonly blocks?: number;
   /** Heads of values, made of a latent, share the width. */
   readonly valuesShareWidth?: true;
+  /** Its layers are of other kinds, heads of theirs included. */
+  readonly hasNoAttention?: true;
   /** Which layers have a window where the file does not say: layer i, of a window at all. */
   readonly hasWindow?: (layer: number) => boolean;
 }
@@ -91,9 +93,13 @@ export const families: ReadonlyMap<string, Family> = new Map<string, Family>([
   ...each('llama', llama),
   ...each('cohere olmo olmo2 olmoe flex_olmo granite granitemoe phimoe mimo_v2_flash dots1 bitnet', ofFlag),
   ...each('olmo3', { ...ofFlag, defaults: { window_size: 4096 }, hasWindow: allBut(4) }),
-  ...each('granitemoeshared granitemoehybrid nemotron nemotron_h nemotron-nas helium bamba', ofFlag),
+  ...each('granitemoeshared granitemoehybrid nemotron nemotron_h nemotron-nas bamba', ofFlag),
   ...each('falcon_h1 arcee apertus deepseek_v2 deepseek_v3 deepseek_v32 kimi_k2 glm4_moe_lite', ofFlag),
-  ...each('hunyuan hunyuan_v1_dense hunyuan_v1_moe aria_text', ofFlag),
+  ...each('hunyuan hunyuan_v1_dense hunyuan_v1_moe aria_text chameleon deepseek orion', ofFlag),
+  ...each('helium', { biases: where('attention_bias', 'qkv', false) }),
+  ...each('afmoe', { ...none, hasGate: true }),
+  ...each('grok-1 xverse exaone_moe cwm musicgen_decoder parler_tts_decoder', none),
+  ...each('mamba mamba2 falcon_mamba rwkv', { ...none, hasNoAttention: true }),
   ...each('smollm3', { ...ofFlag, defaults: { num_key_value_heads: 4 } }),
   ...each('llama4 llama4_text', {
     ...ofFlag,
@@ -109,7 +115,7 @@ export const families: ReadonlyMap<string, Family> = new Map<string, Family>([
     ...ofFlag,
     defaults: { ...sizesOf(3072, 28, 16), num_key_value_heads: 16, head_dim: 256 },
   }),
-  ...each('gemma2 t5_gemma_module', gemma2),
+  ...each('gemma2 t5_gemma_module vaultgemma', gemma2),
   ...each('gemma3 gemma3_text', { ...gemma2, hasWindow: allBut(6) }),
   ...each('gemma3n gemma3n_text', { ...gemma4, projectsSharedKeys: true }),
   ...each('gemma4 gemma4_text', gemma4),
@@ -138,7 +144,7 @@ export const families: ReadonlyMap<string, Family> = new Map<string, Family>([
   ...each('chatglm', {
     biases: (config) => {
       const [ofAll, ofHeads] = [config.flag('add_bias_linear'), config.flag('add_qkv_bias')];
-      if (ofAll) return 'qkvo';
+      if (ofAll || config.mentions('position_encoding_2d')) return 'qkvo'; // all have one in the first version
       return ofHeads ? 'qkv' : '';
     },
   }),
@@ -164,7 +170,9 @@ export const families: ReadonlyMap<string, Family> = new Map<string, Family>([
   ...each('opt', { biases: where('enable_bias', 'qkvo', true), defaults: base }),
   ...each('mpt', { biases: (config) => ((config.flag('no_bias') ?? true) ? '' : 'qkvo') }),
   ...each('gpt2', { ...biased, defaults: base }),
-  ...each('gpt_bigcode bloom phi xglm biogpt persimmon openai-gpt ctrl trocr', biased),
+  ...each('gpt_bigcode bloom phi xglm biogpt persimmon fuyu openai-gpt ctrl trocr jais git', biased),
+  ...each('phi-msft mixformer-sequential', biased),
+  ...each('molmo', { biases: where('qkv_bias', 'qkv', false) }),
   ...each('gpt_neo', { biases: always('o'), defaults: { window_size: 256 } }),
   ...each('recurrent_gemma', {
     biases: (config) => ((config.flag('attention_bias') ?? false) ? 'qkvo' : 'o'),
@@ -173,6 +181,9 @@ export const families: ReadonlyMap<string, Family> = new Map<string, Family>([
   ...each('albert bert camembert deberta-v2 distilbert electra ernie roberta xlm-roberta', encoder),
   ...each('xlm-roberta-xl roformer mpnet layoutlm megatron-bert nezha esm mobilebert data2vec-text', encoder),
   ...each('roberta-prelayernorm ibert tapas layoutlmv3 siglip2_text_model siglip2_vision_model', encoder),
+  ...each('rembert new', encoder),
+  ...each('beit data2vec-vision', { ...encoder, biases: always('qvo') }),
+  ...each('videomae', { ...encoder, biases: (config) => ((config.flag('qkv_bias') ?? true) ? 'qvo' : 'o') }),
   ...each('clip_vision_model siglip_text_model siglip_vision_model wav2vec2 hubert', encoder),
   ...each('clip_text_model', { ...encoder, defaults: sizesOf(512, 12, 8) }),
   ...each('deberta', { ...encoder, biases: always('qvo') }),
@@ -184,5 +195,5 @@ export const families: ReadonlyMap<string, Family> = new Map<string, Family>([
   ...each('bart mbart marian pegasus blenderbot blenderbot-small m2m_100 plbart mvp fsmt', bart),
   ...each('speech_to_text nllb-moe', bart),
   ...each('whisper', { role: 'encoder-decoder', biases: always('qvo') }),
-  ...each('moonshine', { role: 'encoder-decoder', biases: where('attention_bias', 'qkvo', false) }),
+  ...each('moonshine', { role: 'encoder-decoder', biases: where('attention_bias', 'qkv', false) }),
 ]);

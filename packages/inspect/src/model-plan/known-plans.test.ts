@@ -35,7 +35,7 @@ it.each(Object.entries(known))('%s', (_, { config, expected }) => {
     cached: plan.cache !== null,
     cacheBytesPerToken: plan.cache?.bytesPerToken.float16,
     crossCacheBytesPerSourceToken: plan.cache?.crossBytesPerSourceToken?.float16,
-    attentionParametersPerLayer: plan.layers[0]!.parameters,
+    attentionParametersPerLayer: plan.layers[0]?.parameters,
     attentionParametersInAll: plan.parameters.attention,
     layersWithWindow: plan.layers.filter(({ window }) => window !== undefined).length,
     context: plan.context,

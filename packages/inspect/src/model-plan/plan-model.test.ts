@@ -160,7 +160,8 @@ describe('what a config may say', () => {
   it('two models put together: the decoder attends to the encoder too', () => {
     const encoder = { model_type: 'vit', hidden_size: 32, num_attention_heads: 4, num_hidden_layers: 2 };
     const decoder = { model_type: 'gpt2', n_embd: 64, n_head: 8, n_layer: 3 };
-    const { layers, cache } = planModel({ model_type: 'vision-encoder-decoder', encoder, decoder });
+    const { layers, cache, notes } = planModel({ model_type: 'vision-encoder-decoder', encoder, decoder });
+    expect(notes).toEqual([]);
     expect(layers.map(({ part, cross }) => `${part}${cross ? ', cross' : ''}`)).toEqual([
       ...['encoder', 'encoder', 'decoder', 'decoder', 'decoder'],
       ...['decoder, cross', 'decoder, cross', 'decoder, cross'],
@@ -189,6 +190,8 @@ describe('what is not understood is named, and the number it touches', () => {
     [{ full_attn_idxs: [0, 4] }, 'attentionLayers', 'layer 4 of 4'],
     [{ total_ut_steps: 4 }, 'cache', 'total_ut_steps'],
     [{ num_kv_groups: '2' }, 'cache', 'num_kv_groups'],
+    [{ swa_layers: [1] }, 'cache', 'swa_layers'],
+    [{ gqa_groups: 2 }, 'cache', 'gqa_groups'],
     [{ num_attention_experts: 4 }, 'parameters', 'num_attention_experts'],
     [{ layer_types: ['full_attention', 'delta', 'full_attention', 'mamba'] }, 'attentionLayers', 'delta'],
     [{ model_type: 'tomorrow' }, 'parameters', 'tomorrow'],
@@ -201,6 +204,10 @@ describe('what is not understood is named, and the number it touches', () => {
     const plan = planModel({ model_type: 'llava', text_config: llama, vision_config: vision });
     expect(plan.attentionLayers).toBe(4);
     expect(plan.notes.join()).toContain('vision_config is another part');
+    const deeper = { thinker_config: { model_type: 'thinker', text_config: llama, vision_config: vision } };
+    expect(planModel(deeper).notes).toEqual([
+      'its vision_config is another part of the model, and is not counted',
+    ]);
   });
 
   it('fewer kinds than layers, or more', () => {

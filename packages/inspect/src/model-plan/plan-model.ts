@@ -39,7 +39,7 @@ export interface ModelPlan {
 
 /**
  * What the attention of a model takes: layers, parameters, bytes of keys and values. Arithmetic on its config.json; what
- * the file leaves out and its family's code implies is known for some 150 families. A key that bears on attention and is
+ * the file leaves out and its family's code implies is known for some 220 families. A key that bears on attention and is
  * not understood is named in `unsure`, with the number it touches.
  *
  * @param config the parsed config.json of Hugging Face
@@ -58,7 +58,7 @@ export function planModel(config: unknown): ModelPlan {
   const part = { reader, family, notes, unsure: unsureOf(type, family) };
   const layers = layersOf(part, role);
   const context = reader.tokens(...names.context);
-  markUnread(part);
+  if (!family?.hasNoAttention) markUnread(part);
   return {
     ...(context !== undefined && { context }),
     attentionLayers: layers.length,
@@ -89,7 +89,8 @@ function textModel(
   const path = ['text_config', 'llm_config', 'language_config', 'language_model', 'thinker_config'];
   const own = whole.layers(...names.layers) !== undefined && whole.value(...names.heads) !== undefined;
   const inner = own ? undefined : whole.within(...path);
-  const others = whole.parts().filter((name) => !inner?.path.startsWith(`${name}.`));
+  const counted = twoWithin(whole)?.map(({ path: place }) => place) ?? [inner?.path];
+  const others = whole.parts().filter((name) => !counted.some((place) => place === `${whole.path}${name}.`));
   const notes = others.map((name) => `its ${name} is another part of the model, and is not counted`);
   if (!inner) return { reader: whole, notes };
   const deeper = textModel(inner, depth + 1);
@@ -109,9 +110,18 @@ function roleOf(reader: ConfigReader, family: Family | undefined): Role {
 }
 
 function layersOf(part: Part, role: Role): readonly PlannedAttention[] {
-  const [encoder, decoder] = [part.reader.within('encoder'), part.reader.within('decoder')];
-  if (encoder && decoder) return twoModels(part, encoder, decoder);
+  if (part.family?.hasNoAttention) return [];
+  const two = twoWithin(part.reader);
+  if (two) return twoModels(part, ...two);
   return role === 'encoder-decoder' ? encoderDecoder(part) : oneStack(part, role);
+}
+
+/** Configs of an encoder and a decoder within another. */
+function twoWithin(
+  reader: ConfigReader,
+): readonly [encoder: ConfigReader, decoder: ConfigReader] | undefined {
+  const [encoder, decoder] = [reader.within('encoder', 'text_encoder'), reader.within('decoder')];
+  return encoder && decoder && [encoder, decoder];
 }
 
 /** An encoder and a decoder of other families, put together: the decoder attends to the encoder, too. */

@@ -68,6 +68,7 @@ export function stackSizes(part: Part, side: 'encoder' | 'decoder'): StackSizes 
   const heads = required(part, ofSide.heads, byLayer);
   const hasOne = oneKeyValueHead(reader, inner);
   const said = byLayer(ofSide.keyValueHeads) ?? inner.size(...names.keyValueHeads);
+  if (said !== undefined) reader.value('num_gqa_groups'); // the same in other words
   const isGated = reader.flag('attn_output_gate', 'attention_output_gate') === true;
   if (inner !== reader) markUnread({ ...part, reader: inner });
   return {
@@ -142,7 +143,7 @@ export function markUnread({ reader, unsure }: Part): void {
 
 function markKey(unsure: Unsure, key: string): void {
   const ofCache =
-    /window|sliding|local|global|shar|kv|latent|key|value|head|pattern|types?$|mode|hybrid|cross|sparse|compress|bidirection|loop|recurr|ut_|causal/;
+    /window|sliding|local|global|shar|kv|latent|key|value|head|pattern|types?$|mode|hybrid|cross|sparse|compress|bidirection|loop|recurr|ut_|swa|gqa|mqa|cla|causal/;
   const ofParameters = /bias|gate|sink|lora|rank|head|query|key|value|kv|shar|cross|attn|attention/;
   if (ofCache.test(key)) unsure.cache.push(key);
   if (ofParameters.test(key) || !ofCache.test(key)) unsure.parameters.push(key);
