@@ -1,7 +1,7 @@
 // The commands of the matrix: `bench full`, `bench compare A.json B.json` and `bench head-count`.
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { type BackendName, backendNames } from '../backends/backend-name';
-import { WrongResultError } from '../command-line/errors';
+import { UsageError, WrongResultError } from '../command-line/errors';
 import { wholeNumber } from '../command-line/option-values';
 import type { Outlet } from '../command-line/outlet';
 import { writablePath } from '../command-line/user-path';
@@ -56,6 +56,8 @@ export function compareCommand(outlet: Outlet): Command {
       ]);
       const [first, second] = [readResult(before), readResult(after)];
       const comparison = compareResults(first, second, bound / 100);
+      if (comparison.compared === 0)
+        throw new UsageError(`${before} and ${after} have no cell in common: there is nothing to compare`);
       const { width } = outlet.terminal;
       outlet.print([
         ...differenceLines(first, second),

@@ -51,6 +51,33 @@ describe('compareResults', () => {
     const busy = { busy: true, processorShare: 0.5, processorTime: 10 };
     expect(slowdown(steady(10, { processorTime: 10 }), steady(20, busy))).toEqual([0, 0, 0]);
     expect(slowdown(steady(10, { processorTime: 5 }), steady(20, busy))).toEqual([1, 0, 0]);
+    const noisy = { p10: 1, p25: 2, p75: 90, p90: 95 };
+    const spread = steady(20, { ...busy, processorSpread: noisy });
+    expect(slowdown(steady(10, { processorTime: 5 }), spread)).toEqual([0, 1, 0]);
+  });
+
+  it('fails nothing by the clock of a busy machine, where there is no other', () => {
+    expect(slowdown(steady(10), steady(20, { busy: true }))).toEqual([0, 1, 0]);
+    expect(slowdown(steady(20, { busy: true }), steady(10))).toEqual([0, 0, 0]);
+  });
+
+  it('takes the direction and its certainty from the same times', () => {
+    const before = steady(20, { busy: true, processorTime: 5 });
+    const after = steady(10, { processorTime: 10 });
+    expect(slowdown(before, after)).toEqual([1, 0, 0]); // though the clock says faster
+  });
+
+  it('names first what became slowest, and what can no longer be measured, with the reason', () => {
+    const before = [steady(10), steady(10, { tokens: 64 }), steady(10, { cache: 'ring' })];
+    const after = [steady(12), steady(30, { tokens: 64 })];
+    const { turns: _, ...place } = cellLike({ cache: 'ring' });
+    const absent = [{ ...place, why: 'wrong' as const, reason: 'off by 1' }];
+    const comparison = compareResults(of(...before), { ...of(...after), absent }, 0.1);
+    expect(comparison.slower.map(({ after: { tokens } }) => tokens)).toEqual([64, 1024]);
+    expect(comparison.onlyBefore).toEqual([]);
+    expect(changeLines(comparison, { bound: 0.1, width: 200 }).at(-1)).toBe(
+      'no longer measured: decode, llama-2-7b, multi-head, best, ring cache, wasm, 1 × 1,024: off by 1',
+    );
   });
 
   it('finds more bytes', () => {
@@ -61,8 +88,12 @@ describe('compareResults', () => {
 
 it('tells what became slower, from what to what, and marks a busy machine', () => {
   const comparison = compareResults(
-    of(steady(10), steady(5, { tokens: 64 })),
-    of(steady(20, { busy: true }), steady(4, { tokens: 64, peakBytes: 2 ** 21 }), steady(1, { tokens: 1 })),
+    of(steady(10, { processorTime: 9.5 }), steady(5, { tokens: 64 })),
+    of(
+      steady(20, { busy: true, processorTime: 19 }),
+      steady(4, { tokens: 64, peakBytes: 2 ** 21 }),
+      steady(1, { tokens: 1 }),
+    ),
     0.1,
   );
   expect(changeLines(comparison, { bound: 0.1, width: 200 })).toEqual([
@@ -70,7 +101,7 @@ it('tells what became slower, from what to what, and marks a busy machine', () =
     '',
     'slower by more than 10 %',
     'cell                                                                 before ms (10th–90th)  after ms (10th–90th)     time',
-    'decode, llama-2-7b, multi-head, best, static cache, wasm, 1 × 1,024       10.0 (9.80–10.2)      20.0 (19.6–20.4)  ≈2.00 ×',
+    'decode, llama-2-7b, multi-head, best, static cache, wasm, 1 × 1,024       9.50 (9.31–9.69)      19.0 (18.6–19.4)  ≈2.00 ×',
     '',
     'faster by more than 10 %',
     expect.stringContaining('cell'),
@@ -78,7 +109,7 @@ it('tells what became slower, from what to what, and marks a busy machine', () =
     '',
     'more bytes',
     'decode, llama-2-7b, multi-head, best, static cache, wasm, 1 × 64: 1 MiB → 2 MiB at their peak',
-    '≈: measured on a busy machine: ratios of processor time, where one thread computed',
+    '≈: measured on a busy machine: processor time, where one thread computed',
     'only in the second: 1, decode, llama-2-7b, multi-head, best, static cache, wasm, 1 × 1',
   ]);
 });

@@ -1,24 +1,30 @@
 import { expect, it } from 'vitest';
 import { registries } from '../axes/registries';
+import { type BackendName, backendNames } from '../backends/backend-name';
 import { fullPlan, weightOf } from './full-plan';
 import { placeOf } from './result';
 
-const plan = fullPlan(['wasm', 'cpu']);
-const cells = plan.flatMap((comparison) => comparison.cells);
+const backendsFrom = (main: BackendName) => backendNames.slice(backendNames.indexOf(main));
+const planFrom = (main: BackendName) => fullPlan(backendsFrom(main));
+const plan = planFrom('tensorflow');
 
-it('has all that the registries have, and each phase', () => {
-  const among = (list: readonly { readonly name: string }[]) => list.map(({ name }) => name);
-  const { layers, variants, positions, kernels, caches } = registries;
-  const has = (axis: 'layer' | 'variant' | 'position' | 'kernel' | 'cache') =>
-    new Set(cells.map((cell) => cell[axis]));
-  expect([...has('layer')].sort()).toEqual(among(layers).sort());
-  expect([...has('variant')].sort()).toEqual(among(variants).sort());
-  expect([...has('position')].sort()).toEqual(['none', ...among(positions)].sort());
-  expect([...has('kernel')].sort()).toEqual(among(kernels).sort());
-  expect([...has('cache')].sort()).toEqual(['none', ...among(caches)].sort());
-  expect(new Set(cells.map(({ phase }) => phase)).size).toBe(3);
-  expect(new Set(cells.map(({ backend }) => backend)).size).toBe(2);
-});
+it.each([['wasm'], ['tensorflow']] as const)(
+  'has all that the registries have, and each phase, from %s on',
+  (main) => {
+    const cells = planFrom(main).flatMap((comparison) => comparison.cells);
+    const among = (list: readonly { readonly name: string }[]) => list.map(({ name }) => name);
+    const { layers, variants, positions, kernels, caches } = registries;
+    const has = (axis: 'layer' | 'variant' | 'position' | 'kernel' | 'cache') =>
+      new Set(cells.map((cell) => cell[axis]));
+    expect([...has('layer')].sort()).toEqual(among(layers).sort());
+    expect([...has('variant')].sort()).toEqual(among(variants).sort());
+    expect([...has('position')].sort()).toEqual(['none', ...among(positions)].sort());
+    expect([...has('kernel')].sort()).toEqual(among(kernels).sort());
+    expect([...has('cache')].sort()).toEqual(['none', ...among(caches)].sort());
+    expect(new Set(cells.map(({ phase }) => phase)).size).toBe(3);
+    expect([...new Set(cells.map(({ backend }) => backend))]).toEqual(backendsFrom(main));
+  },
+);
 
 it('has what is added to a registry', () => {
   const [first] = registries.variants;

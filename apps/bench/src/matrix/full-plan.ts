@@ -46,9 +46,16 @@ export function fullPlan(backends: readonly BackendName[], registries: Registrie
   const every = (title: string, values: (phase: Phase) => Values) =>
     (Object.keys(bases) as Phase[]).map((phase) => vary(title, phase, values(phase)));
   const affordable = layers.filter(({ isLarge }) => !isLarge);
+  const others = backends.filter(
+    (backend) => backend !== main && kernels.some((kernel) => kernel.backends?.includes(backend)),
+  );
   return [
     ...every('variants', () => ({ variant: of(variants) })),
     ...every('kernels', () => ({ kernel: of(kernels) })),
+    // Of a backend that is not the fastest, but has kernels of its own.
+    ...others.flatMap((backend) =>
+      every(`kernels of ${backend}`, () => ({ backend: [backend], kernel: of(kernels) })),
+    ),
     vary('caches', 'prefill', { cache: [none, ...of(caches)] }),
     vary('caches', 'decode', { cache: [none, ...of(caches)] }, { tokens: short }),
     ...every('positions', () => ({ position: [none, ...of(positions)] })),

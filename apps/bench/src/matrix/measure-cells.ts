@@ -109,7 +109,7 @@ function summarize(
     ...cell,
     keyValueHeads: attention.cacheShape(1).heads,
     parameters: countParameters(variant.variableShapes(shape.config)),
-    ...(oneThread && { processorTime: spreadOf(turns.map(({ cpuMs }) => cpuMs)).median }),
+    ...(oneThread && processorTimeOf(turns)),
     ...{ ran, first, time, tokensPerSecond: perSecond(newTokens(cell)), flop, gflops },
     // The bytes of a forward pass: a backward pass moves others.
     ...(cell.phase !== 'training' && { bytesMoved: cost.bytesMoved, gigabytesPerSecond }),
@@ -123,4 +123,9 @@ function summarize(
     processorShare,
     busy: processorShare < leastShare,
   };
+}
+
+function processorTimeOf(turns: readonly Turn[]): Pick<MeasuredCell, 'processorTime' | 'processorSpread'> {
+  const { samples: _, median, ...processorSpread } = spreadOf(turns.map(({ cpuMs }) => cpuMs));
+  return { processorTime: median, processorSpread };
 }

@@ -67,6 +67,7 @@ const cell = z.object({
   time: times,
   /** The median of processor time of these calls, which a busy machine changes least; absent where several threads compute. */
   processorTime: z.number().nonnegative().optional(),
+  processorSpread: z.object({ p10: share, p25: share, p75: share, p90: share }).optional(),
   /** Of all batch entries together. */
   tokensPerSecond: positive,
   /** Of a call: operations of projections and of visible pairs, and the bytes that must go through memory. */

@@ -8,41 +8,58 @@ import { seriesColors } from './style';
 
 const shapes = [symbolCircle, symbolSquare, symbolTriangle, symbolDiamond];
 
+type Point = readonly [across: number, down: number];
+
+/** One mark where it is drawn. */
+export interface DrawnMark {
+  /** Its color and shape. */
+  readonly look: number;
+  readonly at: Point;
+  /** Where its spread begins and ends, and the numbers of both. */
+  readonly from?: Point;
+  readonly to?: Point;
+  readonly low?: number;
+  readonly high?: number;
+  /** Its numbers, as attributes. */
+  readonly data?: Readonly<Record<string, string | number>>;
+  readonly hint?: string;
+  readonly isUnsure?: true | undefined;
+  readonly hasNoDot?: true | undefined;
+}
+
+export function drawMark(mark: DrawnMark): Html {
+  const { look, at, from = at, to = at, low = 0, high = 0, data = {}, hint, isUnsure, hasNoDot } = mark;
+  const color = `s${look % seriesColors}`;
+  const d = hasNoDot ? '' : (symbol(shapes[look % shapes.length], 52).digits(1)() ?? '');
+  const ends = { x1: px(from[0]), x2: px(to[0]), y1: px(from[1]), y2: px(to[1]) };
+  const spread = { ...ends, 'data-low': low, 'data-high': high };
+  const drawn = { ...data, opacity: isUnsure && 0.4, transform: `translate(${px(at[0])} ${px(at[1])})`, d };
+  return html`${low < high ? html`<line class="spread ${color}"${attributes(spread)}/>` : undefined}<path class="dot ${color}"${attributes(drawn)}>${hint === undefined ? undefined : html`<title>${hint}</title>`}</path>
+`;
+}
+
 /** The line, its marks with their numbers as data, and the spread of each. */
 export function drawSeries(series: Series, n: number, { chart, x, y }: Drawing): Html {
   const { name, marks, look = n, isScattered, isDashed, hasNoDots } = series;
-  const color = `s${look % seriesColors}`;
   const path = line<Mark>(
     (mark) => x(mark.x),
     (mark) => y(mark.y),
   ).digits(1)(marks);
-  const dot = symbol(shapes[look % shapes.length], 52).digits(1)();
   const hintOf = (mark: Mark) =>
     `${name}: ${chart.y.write(mark.y)} ${chart.y.name}, ${chart.x.write(mark.x)} ${chart.x.name}`;
   const drawn = marks.map((mark) => {
-    const { low = mark.y, high = mark.y } = mark;
-    const data = {
-      'data-series': name,
-      'data-x': mark.x,
-      'data-y': mark.y,
-      ...Object.fromEntries(Object.entries(mark.data ?? {}).map(([key, value]) => [`data-${key}`, value])),
-      opacity: mark.isUnsure && 0.4,
-    };
-    const [across, up] = [px(x(mark.x)), px(y(mark.y))];
-    const spread = {
-      x1: across,
-      x2: across,
-      y1: px(y(low)),
-      y2: px(y(high)),
-      'data-low': low,
-      'data-high': high,
-    };
-    return html`${low < high ? html`<line class="spread ${color}"${attributes(spread)}/>` : undefined}<path class="dot ${color}"${attributes({ ...data, transform: `translate(${across} ${up})`, d: hasNoDots ? '' : (dot ?? '') })}><title>${mark.hint ?? hintOf(mark)}</title></path>
-`;
+    const { low = mark.y, high = mark.y, data = {}, hint = hintOf(mark), isUnsure } = mark;
+    const across = x(mark.x);
+    const own = Object.entries(data).map(([key, value]) => [`data-${key}`, value]);
+    return drawMark({
+      ...{ look, low, high, hint, isUnsure, hasNoDot: hasNoDots },
+      ...{ at: [across, y(mark.y)], from: [across, y(low)], to: [across, y(high)] },
+      data: { 'data-series': name, 'data-x': mark.x, 'data-y': mark.y, ...Object.fromEntries(own) },
+    });
   });
   const curve = isScattered
     ? undefined
-    : html`<path class="curve ${color}${isDashed ? ' dashed' : ''}"${attributes({ d: path ?? '' })}/>
+    : html`<path class="curve s${look % seriesColors}${isDashed ? ' dashed' : ''}"${attributes({ d: path ?? '' })}/>
 `;
   return html`${curve}${drawn}`;
 }

@@ -15,6 +15,30 @@ it('the README holds the numbers that were measured', () => {
   expect(withParts(readme, measured, performance)).toBe(readme); // npx pnpm readme --keep
 });
 
+it('ratios of docs/performance.md, which the README says, are those of the times beside them', () => {
+  const time = String.raw`([\d.]+) \([\d.]+\)`; // the median, and the best
+  const rows = [...performance.matchAll(new RegExp(`${time} +${time} +([\\d.]+) (×|%|ms)`, 'g'))];
+  expect(rows.length).toBeGreaterThan(50);
+  for (const [row, ours, theirs, ratio, unit] of rows) {
+    const [a, b, [least, most]] = [rounded(ours!), rounded(theirs!), rounded(ratio!)];
+    const of = (over: Range, under: Range): Range => [over[0] / under[1], over[1] / under[0]];
+    const share = unit === '%' ? 100 : 1;
+    const could: Range[] = unit === 'ms' ? [[a[0] - b[1], a[1] - b[0]]] : [of(a, b), of(b, a)];
+    expect([row, could.some(([from, to]) => share * from <= most && least <= share * to)]).toEqual([
+      row,
+      true,
+    ]);
+  }
+});
+
+type Range = readonly [from: number, to: number];
+
+/** What may stand behind digits that were rounded. */
+function rounded(text: string): Range {
+  const half = 0.5001 * 10 ** -(text.split('.')[1]?.length ?? 0);
+  return [Number(text) - half, Number(text) + half];
+}
+
 it('its picture is drawn from the weights that were read', () => {
   expect(read('docs/images/head.svg')).toBe(pictureOf(measured.picture));
 });

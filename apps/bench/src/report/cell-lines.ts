@@ -1,8 +1,12 @@
-// Cells of the matrix as lines over length. One case is the base; each line differs from it in one choice at most.
-import type { CellAxes, MatrixResult, MeasuredCell, Phase } from '../matrix/result';
-import type { Series } from '../page/chart';
+// Cells of the matrix as lines over length, or as rows where there is one length. One case is the base of lines; each differs
+// from it in one choice at most.
+import { none } from '../axes/registries';
+import type { CellAxes, MatrixResult, MeasuredCell } from '../matrix/result';
+import { ratioTo } from '../matrix/speed-up';
+import type { Mark, Series } from '../page/chart';
+import type { RowMark, RowSeries } from '../page/row-chart';
 import type { TableData } from '../page/table';
-import { threeDigits } from '../print/format-number';
+import { count, threeDigits } from '../print/format-number';
 
 export interface CellLine {
   readonly name: string;
@@ -11,7 +15,9 @@ export interface CellLine {
 }
 
 const choices = ['variant', 'position', 'kernel', 'cache', 'backend'] as const;
+const axes = ['layer', ...choices, 'tokens', 'batch'] as const;
 type Choice = (typeof choices)[number];
+type Axis = (typeof axes)[number];
 
 /** What each choice is where nothing is said. */
 export type Base = Pick<CellAxes, Choice>;
@@ -35,86 +41,150 @@ export function baseOf(cells: readonly MeasuredCell[]): Base {
 /** The comparison whose cells took turns, where a run has several: times of others were measured at other moments. */
 export const turnsOf = ({ turns }: MeasuredCell) => turns;
 
-/** Cells of one layer and phase, for one sequence. */
-export const cellsOf = ({ cells }: MatrixResult, layer: string, phase: Phase) =>
-  cells.filter((cell) => cell.layer === layer && cell.phase === phase && cell.batch === 1);
-
-/** By the turns that they took: those that have several lengths, or all where none has. */
-export function overLengths(cells: readonly MeasuredCell[]): MeasuredCell[][] {
-  const groups = new Map<string | undefined, MeasuredCell[]>();
-  for (const cell of cells) groups.set(turnsOf(cell), [...(groups.get(turnsOf(cell)) ?? []), cell]);
-  const linesIn = (group: readonly MeasuredCell[]) => group.length / lengthsIn(group).size;
-  const long = [...groups.values()].filter((group) => lengthsIn(group).size > 1);
-  const several = long.filter((group) => linesIn(group) > 1);
-  const longestIn = (group: readonly MeasuredCell[]) => Math.max(...group.map(({ tokens }) => tokens));
-  const most = longestIn(several.flat());
-  // One line alone is in another picture, too, unless it goes on behind the end of all.
-  if (several.length > 0) return long.filter((group) => several.includes(group) || longestIn(group) > most);
-  if (long.length > 0) return long;
-  const all = [...groups.values()];
-  const compared = all.filter((group) => group.length > 1);
-  return compared.length > 0 ? compared : all;
+/** Cells that took turns, of one picture each. */
+export interface Pictures {
+  /** Of several lengths. */
+  readonly lines: readonly (readonly MeasuredCell[])[];
+  /** Of one. */
+  readonly rows: readonly (readonly MeasuredCell[])[];
 }
+
+/** Of one phase: all cells beside which another stands, unless a larger picture has the like. */
+export function picturesOf(cells: readonly MeasuredCell[]): Pictures {
+  const groups = new Map<string, MeasuredCell[]>();
+  for (const cell of cells) {
+    const key = turnsOf(cell) ?? `${cell.layer}, batch ${cell.batch}`;
+    groups.set(key, [...(groups.get(key) ?? []), cell]);
+  }
+  const all = [...groups.values()];
+  const long = all.filter((group) => lengthsIn(group).size > 1);
+  const several = long.filter((group) => group.length > lengthsIn(group).size);
+  // One line alone is in another picture, too, unless it goes on behind the end of all.
+  const goesOn = (group: readonly MeasuredCell[]) =>
+    several.every((other) => other[0]!.layer !== group[0]!.layer || longestIn(group) > longestIn(other));
+  const lines = long.filter((group) => several.includes(group) || goesOn(group));
+  const inLines = placesIn(
+    lines.flatMap((group) => linesOf(group, baseOf(group)).flatMap((line) => line.cells)),
+    ['layer', 'batch', ...choices],
+  );
+  const short = all.filter((group) => lengthsIn(group).size === 1 && group.length > 1);
+  const isIn = (group: readonly MeasuredCell[], places: ReadonlySet<string>, of: readonly Axis[]) =>
+    [...placesIn(group, of)].every((place) => places.has(place));
+  const rows = short.filter(
+    (group) =>
+      !isIn(group, inLines, ['layer', 'batch', ...choices]) &&
+      !short.some((other) => other.length > group.length && isIn(group, placesIn(other, axes), axes)),
+  );
+  return { lines, rows };
+}
+
+const longestIn = (cells: readonly MeasuredCell[]) => Math.max(...cells.map(({ tokens }) => tokens));
+
+const placesIn = (cells: readonly MeasuredCell[], of: readonly Axis[]) =>
+  new Set(cells.map((cell) => of.map((axis) => cell[axis]).join('\n')));
 
 export const lengthsIn = (cells: readonly MeasuredCell[]) => new Set(cells.map(({ tokens }) => tokens));
 
-/** The base first; its choices are not named. */
+/** The base first: by the one choice in which lines differ, or by its variant. */
 export function linesOf(cells: readonly MeasuredCell[], base: Base): CellLine[] {
   const lines = new Map<string, MeasuredCell[]>();
   const othersOf = (cell: MeasuredCell) => choices.filter((choice) => cell[choice] !== base[choice]);
-  const ran = cells.find((cell) => othersOf(cell).length === 0)?.ran;
-  for (const cell of cells) {
-    const others = othersOf(cell);
-    if (others.length > 1) continue;
-    if (others[0] === 'kernel' && cell.ran === ran) continue; // the best kernel by its own name
-    const name = others.length === 0 ? base.variant : nameOf(others[0]!, cell);
+  const shown = cells.filter((cell) => othersOf(cell).length <= 1);
+  const varied = choices.filter((choice) => shown.some((cell) => cell[choice] !== base[choice]));
+  const ofBase = varied.length === 1 ? varied[0]! : 'variant';
+  const ordered = [...shown].sort((a, b) => othersOf(a).length - othersOf(b).length);
+  for (const cell of ordered) {
+    const name = valueOn(othersOf(cell)[0] ?? ofBase, cell);
     lines.set(name, [...(lines.get(name) ?? []), cell]);
   }
-  const all = [...lines].map(([name, own]) => ({ name, cells: own.sort((a, b) => a.tokens - b.tokens) }));
-  const isBase = ({ name }: CellLine) => Number(name === base.variant);
-  return all.sort((a, b) => isBase(b) - isBase(a));
+  return [...lines].map(([name, own]) => ({ name, cells: own.sort((a, b) => a.tokens - b.tokens) }));
 }
 
-function nameOf(choice: Choice, cell: MeasuredCell): string {
-  if (choice === 'variant') return cell.variant;
-  if (choice === 'cache') return `${cell.cache} cache`;
-  return choice === 'kernel' ? `${cell.ran}` : cell[choice];
+/** A cell's value on an axis, as a picture names it. */
+function valueOn(axis: Axis, cell: MeasuredCell): string {
+  const value = cell[axis];
+  if (axis === 'kernel') return value === 'best' ? `best: ${cell.ran}` : `${value}`;
+  if (axis === 'tokens') return `${count(cell.tokens)} tokens`;
+  if (axis === 'batch') return `${value} ${value === 1 ? 'sequence' : 'sequences'}`;
+  if (axis === 'cache') return value === none ? 'no cache' : `${value} cache`;
+  return axis === 'position' && value === none ? 'no positions' : `${value}`;
 }
 
-/** What all lines have in common, in words. */
-export function baseLine(
-  { variant, kernel, cache, position, backend }: Base,
-  [first]: readonly MeasuredCell[],
-): string {
-  const parts = [
-    variant,
-    kernel === 'best' ? `kernel ${first!.ran}, the best here` : `kernel ${kernel}`,
-    ...(cache === 'none' ? [] : [`${cache} cache`]),
-    ...(position === 'none' ? [] : [`${position} positions`]),
-    backend,
-  ];
-  return parts.join(', ');
+/** What cells have in common on these axes, in words. */
+function commonOf(cells: readonly MeasuredCell[], of: readonly Axis[]): string {
+  const [first] = cells as [MeasuredCell];
+  const common = of.filter(
+    (axis) => cells.every((cell) => cell[axis] === first[axis]) && first[axis] !== none,
+  );
+  const words = common.map((axis) => {
+    if (axis !== 'kernel') return valueOn(axis, first);
+    return cells.every(({ ran }) => ran === first.ran)
+      ? `kernel ${valueOn(axis, first)}`
+      : 'the best kernel of each';
+  });
+  return words.join(', ');
 }
 
-/** Rates with their spread: of times the slower tenth is the lower rate. */
+/** The same of the first of several lines, whatever the length. */
+export const baseLine = ([first]: readonly CellLine[]): string => commonOf(first!.cells, choices);
+
+/** The same of rows; layer and backend stand in titles. */
+export const rowsLine = (cells: readonly MeasuredCell[]): string =>
+  commonOf(cells, ['variant', 'position', 'kernel', 'cache', 'tokens', 'batch']);
+
+/** Rows by name; where cells differ on two axes, that of fewer values is told by colors. */
+export interface CellRows {
+  readonly names: readonly string[];
+  readonly series: readonly RowSeries[];
+  /** All of them, each a line of one cell. */
+  readonly lines: readonly CellLine[];
+}
+
+export function rowsOf(cells: readonly MeasuredCell[]): CellRows {
+  const valuesOf = (axis: Axis) => new Set(cells.map((cell) => cell[axis])).size;
+  const varied = axes.filter((axis) => valuesOf(axis) > 1);
+  const byColor =
+    varied.length > 1
+      ? varied.reduce((least, axis) => (valuesOf(axis) < valuesOf(least) ? axis : least))
+      : undefined;
+  const named = varied.filter((axis) => axis !== byColor);
+  const rowOf = (cell: MeasuredCell) =>
+    (named.length > 0 ? named : (['variant'] as const)).map((axis) => valueOn(axis, cell)).join(', ');
+  const seriesOf = (cell: MeasuredCell) => (byColor === undefined ? '' : valueOn(byColor, cell));
+  const names = [...new Set(cells.map(rowOf))];
+  const series = [...new Set(cells.map(seriesOf))].map((name) => ({
+    name,
+    marks: cells
+      .filter((cell) => seriesOf(cell) === name)
+      .map((cell): RowMark => ({ row: names.indexOf(rowOf(cell)), ...rateOf(cell) })),
+  }));
+  const lines = cells.map((cell) => ({
+    name: [rowOf(cell), seriesOf(cell)].filter((name) => name !== '').join(', '),
+    cells: [cell],
+  }));
+  return { names, series, lines };
+}
+
+/** Rates with their spread. */
 export function rateSeries(lines: readonly CellLine[], { cells: all }: MatrixResult): Series[] {
   const variants = [...new Set(all.map(({ variant }) => variant))]; // of one color in all pictures
   const others = lines.filter(({ name }) => !variants.includes(name)).map(({ name }) => name);
   return lines.map(({ name, cells }) => ({
     name,
     look: variants.includes(name) ? variants.indexOf(name) : variants.length + others.indexOf(name),
-    marks: cells.map((cell) => ({
-      x: cell.tokens,
-      y: cell.tokensPerSecond,
-      low: rateAt(cell, cell.time.p90),
-      high: rateAt(cell, cell.time.p10),
-      ...(cell.busy && { isUnsure: true as const }),
-    })),
+    marks: cells.map((cell): Mark => {
+      const { value, ...rest } = rateOf(cell);
+      return { x: cell.tokens, y: value, ...rest };
+    }),
   }));
 }
 
-const rateAt = ({ tokensPerSecond, time }: MeasuredCell, milliseconds: number) =>
-  (tokensPerSecond * time.median) / milliseconds;
+/** Of times the slower tenth is the lower rate. */
+function rateOf(cell: MeasuredCell): Omit<RowMark, 'row'> {
+  const { tokensPerSecond: value, time, busy } = cell;
+  const at = (milliseconds: number) => (value * time.median) / milliseconds;
+  return { value, low: at(time.p90), high: at(time.p10), ...(busy && { isUnsure: true as const }) };
+}
 
 /** Each cell a row, the first line's ratio beside it. */
 export function rateTable(caption: string, lines: readonly CellLine[]): TableData {
@@ -131,16 +201,15 @@ export function rateTable(caption: string, lines: readonly CellLine[]): TableDat
     ],
     rows: lines.flatMap(({ name, cells }) =>
       cells.map((cell) => {
-        const { tokens, tokensPerSecond, time, busy } = cell;
+        const { tokens, tokensPerSecond, time } = cell;
         const from = baseline.get(tokens);
-        const ratio = from ? from.time.median / time.median : undefined;
         return [
           name,
-          { text: tokens.toLocaleString('en'), value: tokens },
+          { text: count(tokens), value: tokens },
           { text: threeDigits(tokensPerSecond), value: tokensPerSecond },
           { text: threeDigits(time.median), value: time.median },
           `${threeDigits(time.p10)} to ${threeDigits(time.p90)}`,
-          ratio === undefined ? '' : `${ratio.toFixed(2)} ×${busy || from!.busy ? ' (busy)' : ''}`,
+          from ? ratioTo(from, cell) : '',
         ];
       }),
     ),

@@ -1,24 +1,25 @@
-// A chart with its caption above, and its table below.
+// A picture with its caption above, and its table below.
 
 import type { LineChart } from '../page/chart';
 import { type Html, html } from '../page/html';
 import { lineChart } from '../page/line-chart';
-import { foldedTable, type TableData, table } from '../page/table';
+import { type RowChart, rowChart } from '../page/row-chart';
+import { foldedTable, type TableData } from '../page/table';
 
-export interface ChartFigure {
+interface Figure {
   /** For links, and for whoever reads the page by program. */
   readonly id: string;
   readonly caption: Html;
-  readonly chart: LineChart;
   readonly table: TableData;
 }
 
-export const chartFigure = ({ id, caption, chart, table: data }: ChartFigure): Html =>
-  html`<figure id="${id}"><figcaption>${caption}</figcaption>
-${lineChart(chart)}
-${foldedTable(data)}</figure>`;
+export const chartFigure = ({ chart, ...figure }: Figure & { readonly chart: LineChart }): Html =>
+  drawn(figure, lineChart(chart));
 
-/** The table alone: of one length there is nothing to draw against. */
-export const tableFigure = ({ id, caption, table: data }: ChartFigure): Html =>
+export const rowFigure = ({ chart, ...figure }: Figure & { readonly chart: RowChart }): Html =>
+  drawn(figure, rowChart(chart));
+
+const drawn = ({ id, caption, table }: Figure, picture: Html): Html =>
   html`<figure id="${id}"><figcaption>${caption}</figcaption>
-${table(data)}</figure>`;
+${picture}
+${foldedTable(table)}</figure>`;

@@ -9,6 +9,7 @@ import { findChromium } from '../../../../scripts/backends/chromium';
 import { attentionPage } from '../attention/attention-page';
 import { complaintsOf, type ViewName, views } from '../page/check-page';
 import { exampleResult } from './fixtures/example-result';
+import { fullResult } from './fixtures/full-result';
 import { reportPage } from './report-page';
 
 const executablePath = findChromium();
@@ -23,6 +24,7 @@ describe.skipIf(!executablePath)(title, () => {
   const reads = [read, { ...read, text: 'Another.' }];
   const pages = {
     report: reportPage({ ...result, load: { ...result.load, busy: true } }),
+    backends: reportPage(fullResult(['tensorflow', 'wasm', 'cpu'])),
     attention: attentionPage({ title: map!.model, layer: 2, reads, from: 'ship' }),
   };
   type PageName = keyof typeof pages;
@@ -39,7 +41,7 @@ describe.skipIf(!executablePath)(title, () => {
   });
 
   const cases: [PageName, ViewName][] = (Object.keys(views) as ViewName[]).map((view) => ['report', view]);
-  cases.push(['attention', 'phone']);
+  cases.push(['backends', 'light'], ['backends', 'phone'], ['attention', 'phone']);
 
   it.each(cases)('%s, %s: nothing to complain of', { timeout: 60_000 }, async (name, view) => {
     expect(await complaintsOf(browser, urlOf(name), view)).toEqual([]);

@@ -9,13 +9,14 @@ import { headsSection } from './heads-section';
 import { memorySection } from './memory-section';
 import { methodSection } from './method-section';
 import { qualitySection } from './quality-section';
-import { decodeSection, prefillSection } from './speed-sections';
+import { decodeSection, prefillSection, trainingSection } from './speed-sections';
 
 const sections: readonly { readonly id: string; readonly title: string; body(result: MatrixResult): Html }[] =
   [
     { id: 'memory', title: 'How much memory a context takes', body: memorySection },
     { id: 'decode', title: 'How fast a token comes', body: decodeSection },
     { id: 'prefill', title: 'How fast a prompt is read', body: prefillSection },
+    { id: 'training', title: 'How fast a model is trained', body: trainingSection },
     { id: 'quality', title: 'What smaller keys and values cost', body: qualitySection },
     { id: 'heads', title: 'What heads see', body: headsSection },
     { id: 'method', title: 'How it was measured', body: methodSection },

@@ -6,58 +6,96 @@ import { threeDigits } from '../print/format-number';
 import {
   baseLine,
   baseOf,
-  cellsOf,
-  lengthsIn,
   linesOf,
-  overLengths,
+  picturesOf,
   rateSeries,
   rateTable,
+  rowsLine,
+  rowsOf,
   turnsOf,
 } from './cell-lines';
-import { chartFigure, tableFigure } from './figure';
+import { chartFigure, rowFigure } from './figure';
 
-const busyNote = 'Pale marks were measured while the machine was busy.';
+const busyNote =
+  'Pale marks were measured while the machine was busy: ratios to them, marked ≈, are of processor time where one thread computed.';
 
 export const decodeSection = (result: MatrixResult): Html => speedFigures(result, 'decode');
 
 export const prefillSection = (result: MatrixResult): Html =>
   html`${speedFigures(result, 'prefill')}${rooflines(result)}`;
 
+export const trainingSection = (result: MatrixResult): Html => speedFigures(result, 'training');
+
+const lengthIs: Readonly<Record<Phase, string>> = {
+  prefill: 'tokens of the prompt',
+  decode: 'tokens in the cache',
+  training: 'tokens of the text',
+};
+
+const rateIs: Readonly<Record<Phase, string>> = {
+  prefill: 'of a prompt',
+  decode: 'in decoding',
+  training: 'in training',
+};
+
 function speedFigures(result: MatrixResult, phase: Phase): Html {
+  const { lines, rows } = picturesOf(result.cells.filter((cell) => cell.phase === phase));
   return html`${result.layers.map((layer) => {
-    const cells = cellsOf(result, layer.name, phase);
-    if (cells.length === 1 && result.cells.length > 1) return undefined; // nothing stands beside it
-    return overLengths(cells).map((group, n) => speedFigure(result, group, { layer, phase, n }));
+    const own = [...lines, ...rows].filter(([first]) => first!.layer === layer.name);
+    return own.map((cells, n) => {
+      const place = { phase, id: `${phase}-${layer.name}${n === 0 ? '' : `-${n + 1}`}` };
+      return lines.includes(cells) ? linesFigure(result, cells, place) : rowsFigure(result, cells, place);
+    });
   })}`;
 }
 
 interface Place {
-  readonly layer: MatrixResult['layers'][number];
   readonly phase: Phase;
-  /** Among the pictures of the layer. */
-  readonly n: number;
+  readonly id: string;
 }
 
-function speedFigure(result: MatrixResult, cells: readonly MeasuredCell[], { layer, phase, n }: Place): Html {
-  const base = baseOf(cells);
-  const lines = linesOf(cells, base);
-  const x = phase === 'decode' ? 'tokens in the cache' : 'tokens of the prompt';
-  const what = `tokens a second against ${x}`;
-  const turns = turnsOf(cells[0]!);
-  const title = turns === undefined ? layer.title : `${layer.title}, ${turns.replace(`, ${phase}`, '')}`;
+function linesFigure(result: MatrixResult, cells: readonly MeasuredCell[], { phase, id }: Place): Html {
+  const lines = linesOf(cells, baseOf(cells));
+  const title = titleOf(result, cells);
+  const what = `tokens a second against ${lengthIs[phase]}`;
   const bound = phase === 'prefill' ? boundOf(result, lines[0]!.cells) : [];
-  const isLong = lengthsIn(cells).size > 1;
-  return (isLong ? chartFigure : tableFigure)({
-    id: `${phase}-${layer.name}${n === 0 ? '' : `-${n + 1}`}`,
-    caption: html`<b>${title}:</b> ${what}, medians with the tenth to the ninetieth percentile. Each line differs in one choice from ${baseLine(base, cells)}. ${isLong && bound.length > 0 ? 'Dashed: what the measured peak allows the first line.' : ''} ${isLong && cells.some(({ busy }) => busy) ? busyNote : ''}`,
+  return chartFigure({
+    id,
+    caption: html`<b>${title}:</b> ${what}, medians with the tenth to the ninetieth percentile. Each line differs in one choice from ${baseLine(lines)}. ${bound.length > 0 ? 'Dashed: what the measured peak allows the first line.' : ''} ${cells.some(({ busy }) => busy) ? busyNote : ''}`,
     chart: {
       description: `${title}: ${what}, for ${lines.map(({ name }) => name).join(', ')}. The table below has the numbers.`,
-      x: { name: x, log: 2, write: writeTokens },
+      x: { name: lengthIs[phase], log: 2, write: writeTokens },
       y: { name: 'tokens a second', log: 10, write: writeNumber },
       series: [...rateSeries(lines, result), ...bound],
     },
     table: rateTable(`${title}: ${what}`, lines),
   });
+}
+
+function rowsFigure(result: MatrixResult, cells: readonly MeasuredCell[], { phase, id }: Place): Html {
+  const { names, series, lines } = rowsOf(cells);
+  const title = titleOf(result, cells);
+  const what = `tokens a second ${rateIs[phase]}`;
+  return rowFigure({
+    id,
+    caption: html`<b>${title}:</b> ${what}, medians with the tenth to the ninetieth percentile. In common: ${rowsLine(cells)}. ${cells.some(({ busy }) => busy) ? busyNote : ''}`,
+    chart: {
+      description: `${title}: ${what}, for ${names.join(', ')}. The table below has the numbers.`,
+      axis: { name: 'tokens a second', log: 10, write: writeNumber },
+      ...{ names, series },
+    },
+    table: rateTable(`${title}: ${what}`, lines),
+  });
+}
+
+/** Layer and backend, where they are one, and the comparison. */
+function titleOf({ layers }: MatrixResult, cells: readonly MeasuredCell[]): string {
+  const [first] = cells as [MeasuredCell];
+  const isOne = (axis: 'layer' | 'backend') => cells.every((cell) => cell[axis] === first[axis]);
+  const layer = layers.find(({ name }) => name === first.layer)!.title;
+  const turns = turnsOf(first)?.replace(`, ${first.phase}`, '');
+  const where = `${isOne('layer') ? layer : 'Layers'}${isOne('backend') ? ` on ${first.backend}` : ''}`;
+  return turns === undefined || !isOne('layer') ? where : `${where}, ${turns}`;
 }
 
 interface Limits {
