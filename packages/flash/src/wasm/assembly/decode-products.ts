@@ -2,12 +2,6 @@
 // each number of them is read once, and numbers of a row are taken four at a time. Scores lie as in a panel.
 import { madd, sums } from './simd';
 
-/** Reads a word of each cache line: memory then works while numbers that have come are multiplied. */
-export function fetch(rows: usize, stride: usize, count: i32): void {
-  const end = rows + stride * (count as usize);
-  for (; rows < end; rows += 64) load<i32>(rows);
-}
-
 /**
  * `to[key][row] = keys[key] · rows[row]` for four rows.
  *

@@ -2,8 +2,8 @@
 // tiles of keys that they see pass by once; each row keeps its rowMax, rowSum and unscaled output.
 import { Call } from './call';
 import { beginDraws, dropWeights } from './dropout';
-import { addWeightedToOne, fetch } from './decode-products';
-import { fetchPieces, loadPiece, loadTile } from './key-tile';
+import { addWeightedToOne } from './decode-products';
+import { fetchRows, loadPiece, loadTile } from './key-tile';
 import { addSeenValues, allFinite } from './non-finite';
 import { addWeighted } from './products';
 import { firstKey, lastKey, readQueries, setPanels, setRows } from './query-tile';
@@ -45,18 +45,12 @@ function passKeys(call: Call, workspace: Workspace): void {
     if (!setPanels(call, workspace, key, end)) continue;
     loadTile(call, workspace, key, end);
     if (separates) beginTile(call, workspace, end - key);
-    if (workspace.inPieces !== 0) fetchPieces(call, workspace, key, end, true);
-    else if (workspace.fewRows !== 0) fetch(workspace.values, workspace.valueStride, end - key);
+    if (workspace.fewRows !== 0) fetchRows(call, workspace, key, end, true);
     for (let p = 0; p < workspace.panelCount; p++) weighPanel(call, workspace, p);
-    if (workspace.inPieces !== 0) fetchPieces(call, workspace, end, min(last, end + call.keysPerTile), false);
-    else if (workspace.fewRows !== 0) fetchKeysAhead(workspace, end - key);
+    if (workspace.fewRows !== 0) fetchRows(call, workspace, end, min(last, end + call.keysPerTile), false);
     for (let p = 0; p < workspace.panelCount; p++) addValues(call, workspace, p);
   }
   if (call.valueTable !== 0) for (let p = 0; p < workspace.panelCount; p++) addValueTable(call, workspace, p);
-}
-
-function fetchKeysAhead(workspace: Workspace, count: i32): void {
-  fetch(workspace.keys + workspace.keyStride * (count as usize), workspace.keyStride, workspace.keysAhead);
 }
 
 /** Whether sums of values have become too large, or values were no numbers, which then stay so. */

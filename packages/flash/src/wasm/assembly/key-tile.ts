@@ -2,7 +2,6 @@
 // them piece by piece instead: gathering would take as long as the products.
 import { hidesPairs } from './scores';
 import { Call, Matrix, Part, Run } from './call';
-import { fetch } from './decode-products';
 import { hasTables } from './tables';
 import { unpackRow } from './unpack';
 import { Workspace } from './workspace';
@@ -27,11 +26,9 @@ export function loadTile(call: Call, workspace: Workspace, from: i32, to: i32): 
   if (keysLie) {
     workspace.keys = rowAt(key, row);
     workspace.keyStride = key.width as usize;
-    workspace.keysAhead = min(first.token + first.count - to, to - from);
   } else {
     workspace.keys = workspace.gatheredKeys;
     workspace.keyStride = (workspace.keyColumns as usize) << 2;
-    workspace.keysAhead = 0;
     if (workspace.inPieces === 0) gather(workspace, run, from, to, false, call.D);
   }
   if (valuesLie) {
@@ -93,16 +90,18 @@ function rowAt(matrix: Matrix, row: i32): usize {
   return matrix.data + (row as usize) * (matrix.width as usize) + (matrix.first as usize);
 }
 
-/** Reads a word of each cache line of those rows, so that memory works while others are multiplied. */
-export function fetchPieces(call: Call, workspace: Workspace, from: i32, to: i32, ofValues: bool): void {
+/** Reads a word of each cache line of the rows of those tokens, so that memory works while others are multiplied. */
+export function fetchRows(call: Call, workspace: Workspace, from: i32, to: i32, ofValues: bool): void {
   while (from < to) {
     const run = changetype<Run>(findRun(call, workspace, from));
     const part = changetype<Part>(run.part);
     const matrix = changetype<Matrix>(ofValues ? part.value : part.key);
     const count = min(to, run.token + run.count) - from;
     const row = run.row + workspace.head * part.headStride + from - run.token;
-    if (matrix.bits === 32) fetch(rowAt(matrix, row), matrix.width as usize, count); // others are few bytes
     from += count;
+    if (matrix.bits !== 32) continue; // few bytes
+    const end = rowAt(matrix, row + count);
+    for (let at = rowAt(matrix, row); at < end; at += 64) load<i32>(at);
   }
 }
 

@@ -79,7 +79,6 @@ export class Workspace {
   inPieces: i32; // 1: keys and values are those of a piece, see key-tile.ts
   keys: usize; // of the current tile
   keyStride: usize; // bytes
-  keysAhead: i32; // keys that follow in memory, as many as a tile has
   values: usize;
   valueStride: usize;
   gatheredKeys: usize; // [keysPerTile, keyColumns], where rows have to be gathered
