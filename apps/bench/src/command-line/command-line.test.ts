@@ -57,7 +57,15 @@ describe('runCommandLine', () => {
     writeFileSync(slower, JSON.stringify({ ...rest, cells }));
     const other = await run('compare', sample, slower);
     const bounded = await run('compare', sample, slower, '--bound', '150');
+    const [first, ...others] = cells;
+    const absent = [{ ...first, why: 'wrong', reason: 'off by 1' }];
+    writeFileSync(slower, JSON.stringify({ ...rest, cells: others, absent }));
+    const wrong = await run('compare', sample, slower);
+    writeFileSync(slower, JSON.stringify({ ...rest, cells: [] }));
+    const none = await run('compare', sample, slower);
     rmSync(folder, { recursive: true });
+    expect(wrong).toMatchObject({ code: 1, error: 'bench: 1 cell is wrong now' });
+    expect(none).toMatchObject({ code: 2, error: expect.stringContaining('no cell in common') });
     expect(other.out).toContain('2.00 ×');
     expect(other).toMatchObject({ code: 1, error: 'bench: 1 cell is slower by more than 10 %' });
     expect(bounded).toMatchObject({ code: 0, error: '' });

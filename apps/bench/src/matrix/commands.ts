@@ -41,7 +41,7 @@ export function fullCommand(outlet: Outlet): Command {
 
 export function compareCommand(outlet: Outlet): Command {
   return new Command('compare')
-    .description('what became slower from one result to another; ends with 1 where anything did')
+    .description('what became slower, or wrong, from one result to another; ends with 1 where anything did')
     .argument('<before>', 'a file that bench --json has written')
     .argument('<after>', 'another')
     .addOption(
@@ -63,12 +63,15 @@ export function compareCommand(outlet: Outlet): Command {
         ...differenceLines(first, second),
         ...changeLines(comparison, { bound: bound / 100, width }),
       ]);
-      const { length } = comparison.slower;
-      if (length > 0) {
-        throw new WrongResultError(
-          `${length} ${length === 1 ? 'cell is' : 'cells are'} slower by more than ${bound} %`,
-        );
-      }
+      const { slower, lost } = comparison;
+      const faults = [
+        [slower.length, `slower by more than ${bound} %`],
+        [lost.filter(({ why }) => why === 'wrong').length, 'wrong now'],
+      ] as const;
+      const words = faults.flatMap(([n, what]) =>
+        n > 0 ? [`${n} ${n === 1 ? 'cell is' : 'cells are'} ${what}`] : [],
+      );
+      if (words.length > 0) throw new WrongResultError(words.join(', '));
     });
 }
 

@@ -109,7 +109,7 @@ it('tells what became slower, from what to what, and marks a busy machine', () =
     '',
     'more bytes',
     'decode, llama-2-7b, multi-head, best, static cache, wasm, 1 × 64: 1 MiB → 2 MiB at their peak',
-    '≈: measured on a busy machine: processor time, where one thread computed',
+    '≈: measured on a busy machine: processor time, where one thread computed, else unsure',
     'only in the second: 1, decode, llama-2-7b, multi-head, best, static cache, wasm, 1 × 1',
   ]);
 });

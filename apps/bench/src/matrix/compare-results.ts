@@ -117,7 +117,7 @@ export function changeLines(
     ),
     ...(larger.length > 0 ? ['', 'more bytes', ...larger.map(bytesLine)] : []),
     ...([...slower, ...unsure, ...faster].some(({ before, after }) => before.busy || after.busy)
-      ? ['≈: measured on a busy machine: processor time, where one thread computed']
+      ? ['≈: measured on a busy machine: processor time, where one thread computed, else unsure']
       : []),
     ...lost.map((cell) => `no longer measured: ${nameOf(cell)}: ${cell.reason}`),
     ...countLine('only in the first', onlyBefore),

@@ -15,6 +15,14 @@ it('the README holds the numbers that were measured', () => {
   expect(withParts(readme, measured, performance)).toBe(readme); // npx pnpm readme --keep
 });
 
+it.each(['kernel', 'heads', 'storage'] as const)('what was measured agrees with itself: %s', (choice) => {
+  const { [choice]: contrast, batch } = measured.brought;
+  const { from, to, speedUp } = contrast!;
+  expect(speedUp).toBeCloseTo(from.milliseconds / to.milliseconds, 9);
+  for (const { milliseconds, tokensPerSecond } of [from, to])
+    expect(tokensPerSecond).toBeCloseTo((1000 * batch) / milliseconds, 9);
+});
+
 it('ratios of docs/performance.md, which the README says, are those of the times beside them', () => {
   const time = String.raw`([\d.]+) \([\d.]+\)`; // the median, and the best
   const rows = [...performance.matchAll(new RegExp(`${time} +${time} +([\\d.]+) (×|%|ms)`, 'g'))];
