@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { UsageError } from '../command-line/errors';
-import { has, readJsonObject, shown } from './json-object';
+import { has, jsonText, readJsonObject, shown } from './json-object';
 
 let folder: string;
 beforeAll(() => {
@@ -62,4 +62,12 @@ it('knows the names of the object itself', () => {
     false,
     true,
   ]);
+});
+
+it('writes JSON that commands no terminal, and means the same', () => {
+  const value = { 'a\u202eb\u200b\u009b\u{e0001}': ['line\nbreak', '\x1b[31m', 'schön'] };
+  const text = jsonText(value);
+  expect(JSON.parse(text)).toEqual(value);
+  expect(text).not.toMatch(/[^\P{C}\n]/u);
+  expect(text).toContain('schön');
 });

@@ -76,3 +76,13 @@ function jsonOf(value: unknown): string {
 export function printable(text: string): string {
   return text.replace(/\p{C}/gu, '�');
 }
+
+/** The value as JSON whose text a terminal can show: what would command it, or turn the order of letters, is escaped. */
+export const jsonText = (value: object): string =>
+  `${JSON.stringify(value, undefined, 2).replace(/[^\P{C}\n]/gu, escaped)}\n`;
+
+const escaped = (letter: string) =>
+  Array.from(
+    { length: letter.length },
+    (_, n) => `\\u${letter.charCodeAt(n).toString(16).padStart(4, '0')}`,
+  ).join('');

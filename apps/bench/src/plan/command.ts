@@ -1,5 +1,6 @@
 // `bench plan`: what the attention of a model takes, at once and without computing any.
 import { Command, Option } from 'commander';
+import { jsonText } from '../command-line/json-object';
 import { byteSize, wholeNumber } from '../command-line/option-values';
 import type { Outlet } from '../command-line/outlet';
 import { writablePath, writeTo } from '../command-line/user-path';
@@ -50,7 +51,7 @@ export function planCommand(outlet: Outlet): Command {
     const model = chooseModel(modelOrPath, sizes);
     const tokens = context ?? model.context ?? defaultContext;
     const plan = planAttention(model, { context: tokens, batch, ...(memory && { memory }) });
-    const text = `${JSON.stringify(planJson(plan), undefined, 2)}\n`;
+    const text = jsonText(planJson(plan));
     if (json === '-') outlet.write(text);
     else outlet.print(planLines(plan, outlet.terminal.width));
     if (path !== undefined) writeTo(path, text);

@@ -164,8 +164,10 @@ function windowOf(config: ConfigReader, family: Family | undefined): number | un
 /** Which layers have the window. */
 function windowRule(config: ConfigReader, family: Family | undefined): (layer: number) => boolean {
   const pattern = config.value('sliding_window_pattern', '_sliding_window_pattern');
-  if (typeof pattern === 'string') return (layer) => pattern[layer % pattern.length] === 'L';
-  const period = config.sizeUnlessNone('sliding_window_pattern', '_sliding_window_pattern');
+  if (typeof pattern === 'string' && pattern !== '')
+    return (layer) => pattern[layer % pattern.length] === 'L';
+  const period =
+    pattern === '' ? undefined : config.sizeUnlessNone('sliding_window_pattern', '_sliding_window_pattern');
   if (period) return (layer) => (layer + 1) % period !== 0;
   const global = config.sizeUnlessNone('global_attn_every_n_layers');
   if (global) return (layer) => layer % global !== 0;

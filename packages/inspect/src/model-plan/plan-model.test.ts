@@ -128,6 +128,7 @@ describe('what a config may say', () => {
     const windows = (config: object) => planModel({ ...llama, ...config }).layers.map(({ window }) => window);
     expect(windows({ sliding_window: 9, sliding_window_pattern: 2 })).toEqual([9, undefined, 9, undefined]);
     expect(windows({ sliding_window: 9, sliding_window_pattern: 'LLLG' })).toEqual([9, 9, 9, undefined]);
+    expect(windows({ sliding_window: 9, sliding_window_pattern: '' })).toEqual([9, 9, 9, 9]);
     expect(windows({ model_type: 'qwen2', sliding_window: 9 })[0]).toBeUndefined();
     const late = { model_type: 'qwen2', sliding_window: 9, use_sliding_window: true, max_window_layers: 3 };
     expect(windows(late)).toEqual([undefined, undefined, undefined, 9]);
@@ -190,6 +191,9 @@ describe('what is not understood is named, and the number it touches', () => {
     [{ full_attn_idxs: [0, 4] }, 'attentionLayers', 'layer 4 of 4'],
     [{ total_ut_steps: 4 }, 'cache', 'total_ut_steps'],
     [{ num_kv_groups: '2' }, 'cache', 'num_kv_groups'],
+    [{ is_encoder_decoder: 'yes' }, 'attentionLayers', 'is_encoder_decoder'],
+    [{ is_encoder_decoder: 'yes' }, 'cache', 'is_encoder_decoder'],
+    [{ num_key_value_heads: [8, 8, 8, 8, 8] }, 'cache', '5 numbers of heads for 4 layers'],
     [{ swa_layers: [1] }, 'cache', 'swa_layers'],
     [{ gqa_groups: 2 }, 'cache', 'gqa_groups'],
     [{ num_attention_experts: 4 }, 'parameters', 'num_attention_experts'],
@@ -245,6 +249,7 @@ describe('refuses', () => {
     [{ ...small, model_type: 'llama', hidden_size: [64, 64] }, /hidden_size must be a whole number/],
     [{ ...small, num_key_value_heads: [-1, 2] }, /num_key_value_heads must be a list of whole numbers/],
     [{ ...small, attn_layer_period: 2, attn_layer_offset: 'x' }, /attn_layer_offset must be a whole number/],
+    [{ ...small, num_key_value_heads: [8] }, /lists of heads must have a number for each layer/],
     [{ ...small, block_configs: [1] }, /block_configs must hold an object with attention for each block/],
     [within(9, small), /must hold its text's within 8 others/],
     [null, /must be the object of a config.json/],

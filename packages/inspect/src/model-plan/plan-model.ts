@@ -158,6 +158,12 @@ function oneStack(part: Part, side: 'encoder' | 'decoder'): readonly PlannedAtte
   unsure.attentionLayers.push(...pattern.unsure);
   unsure.cache.push(...pattern.unsure);
   const sizes = stackSizes(part, side);
+  for (const heads of [sizes.heads, sizes.keyValueHeads]) {
+    if (typeof heads !== 'object' || heads.length <= count) continue;
+    const doubt = `${heads.length} numbers of heads for ${count} layers`;
+    unsure.parameters.push(doubt);
+    unsure.cache.push(doubt);
+  }
   const layers = pattern.layers.map((kind) => attentionOf(sizes, kind, side));
   const addsCross = side === 'decoder' && reader.flag('add_cross_attention') === true;
   return [...layers, ...(addsCross ? layers.map(crossOf) : [])];

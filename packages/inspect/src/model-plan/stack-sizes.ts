@@ -45,7 +45,14 @@ export interface StackSizes extends Part {
 
 /** One for all, or one for each layer. */
 export type ByLayer = number | readonly number[];
-export const at = (sizes: ByLayer, layer: number) => (typeof sizes === 'number' ? sizes : sizes[layer]!);
+
+/** @throws ConfigError where a layer has none */
+export function at(sizes: ByLayer, layer: number): number {
+  const size = typeof sizes === 'number' ? sizes : sizes[layer];
+  if (size !== undefined) return size;
+  const facts = { layer, numbers: (sizes as readonly number[]).length };
+  throw new ConfigError('planModel', 'lists of heads must have a number for each layer', facts);
+}
 
 /** How an encoder or a decoder names its own. */
 export function namesOf(side: 'encoder' | 'decoder') {
@@ -143,9 +150,10 @@ export function markUnread({ reader, unsure }: Part): void {
 
 function markKey(unsure: Unsure, key: string): void {
   const ofCache =
-    /window|sliding|local|global|shar|kv|latent|key|value|head|pattern|types?$|mode|hybrid|cross|sparse|compress|bidirection|loop|recurr|ut_|swa|gqa|mqa|cla|causal/;
-  const ofParameters = /bias|gate|sink|lora|rank|head|query|key|value|kv|shar|cross|attn|attention/;
+    /is_(en|de)coder|window|sliding|local|global|shar|kv|latent|key|value|head|pattern|types?$|mode|hybrid|cross|sparse|compress|bidirection|loop|recurr|ut_|swa|gqa|mqa|cla|causal/;
+  const ofParameters =
+    /is_(en|de)coder|bias|gate|sink|lora|rank|head|query|key|value|kv|shar|cross|attn|attention/;
   if (ofCache.test(key)) unsure.cache.push(key);
   if (ofParameters.test(key) || !ofCache.test(key)) unsure.parameters.push(key);
-  if (/types|pattern|hybrid|cross/.test(key)) unsure.attentionLayers.push(key);
+  if (/is_(en|de)coder|types|pattern|hybrid|cross/.test(key)) unsure.attentionLayers.push(key);
 }
