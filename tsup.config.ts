@@ -11,8 +11,8 @@ export default defineConfig({
   entry,
   format: 'esm',
   target: 'es2022',
-  // tsup sets `baseUrl`, which TypeScript 6 calls deprecated.
-  dts: { compilerOptions: { ignoreDeprecations: '6.0' } },
+  // tsup sets `baseUrl`, which TypeScript 6 calls deprecated. `npx pnpm typecheck` has checked what declarations are taken from.
+  dts: { compilerOptions: { ignoreDeprecations: '6.0', noCheck: true } },
   sourcemap: true,
   esbuildOptions(options) {
     options.sourcesContent = false; // `src` is packed beside `dist`
