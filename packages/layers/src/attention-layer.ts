@@ -1,15 +1,19 @@
 // Attention of any variant as a tf.layer.
-import { type Attention, ConfigError, type Mask } from '@polyhead/core';
+import { type Attention, ConfigError, type Mask, ShapeError } from '@polyhead/core';
+import { checkFlag, checkNumber, checkOneOf } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { fullyMaskedRowsSeeAll, handedMask, masksOf } from './padding';
 import {
   byRole,
+  checkInputs,
   type LayerOptions,
   listOfShapes,
   listOfTensors,
+  optionsOf,
   type Parts,
   type Shape,
   WrappedLayer,
+  widthOf,
   withConfig,
 } from './wrapped-layer';
 
@@ -56,6 +60,32 @@ interface Made extends Parts {
   readonly mask?: Mask;
 }
 
+const roles: readonly AttentionInput[] = ['query', 'key', 'value', 'keys', 'pairs', 'rows'];
+const ownOptions: readonly (keyof AttentionLayerOptions)[] = [
+  ...(['attention', 'mask', 'inputs', 'fullyMaskedRows', 'usePadding'] as const),
+  ...(['queryStart', 'returnWeights', 'axes', 'written'] as const),
+];
+
+/** @throws ConfigError, naming the option */
+function checkOptions({
+  inputs,
+  fullyMaskedRows,
+  usePadding,
+  queryStart,
+  returnWeights,
+  axes,
+}: AttentionLayerOptions) {
+  const where = 'AttentionLayer';
+  checkFlag(where, 'usePadding', usePadding);
+  checkFlag(where, 'returnWeights', returnWeights);
+  checkOneOf(where, 'fullyMaskedRows', fullyMaskedRows, ['zeros', 'mean']);
+  if (queryStart !== undefined)
+    checkNumber(where, 'queryStart', queryStart, [Number.isInteger, 'a whole number']);
+  if (inputs !== undefined) checkInputs(where, inputs, roles);
+  if (axes === undefined || (Array.isArray(axes) && axes.every(Number.isInteger))) return;
+  throw new ConfigError(where, 'axes must be a list of whole numbers', { axes });
+}
+
 /**
  * Self- and cross-attention as a tf.layer: inputs are [query], [query, key] or [query, key, value], [B, S, E] each, and masks
  * where `inputs` names them.
@@ -74,13 +104,15 @@ export class AttentionLayer extends WrappedLayer<Made> {
   >;
   private step = 0;
 
-  /** @throws ConfigError without attention */
-  constructor({ attention, mask, written, ...options }: AttentionLayerOptions) {
+  /** @throws ConfigError without attention, and for options that cannot be */
+  constructor(given: AttentionLayerOptions) {
+    const { attention, mask, written, ...options } = optionsOf('AttentionLayer', given, ownOptions);
     super(options, { attention, mask }, written);
     const { inputs, usePadding, fullyMaskedRows, queryStart, returnWeights, axes } = options;
     this.options = { inputs, usePadding, fullyMaskedRows, queryStart, returnWeights, axes };
     if (!attention && written === undefined)
       throw new ConfigError('AttentionLayer', 'attention must be given, made or as JSON', { attention });
+    checkOptions(options);
     const { name = (mask as { kind?: string } | undefined)?.kind } = (mask ?? {}) as Partial<Mask>;
     if (fullyMaskedRows === 'mean' && name !== undefined && name !== 'causal')
       throw new ConfigError('AttentionLayer', "fullyMaskedRows 'mean' needs a causal mask, or none", {
@@ -88,10 +120,18 @@ export class AttentionLayer extends WrappedLayer<Made> {
       });
   }
 
+  protected override get kinds() {
+    return {
+      attention: { methods: ['apply', 'cacheShape'], such: "a variant's layer, or { kind, config } of one" },
+      mask: { methods: ['spans'], such: 'a mask, such as causal(), or its JSON' },
+    };
+  }
+
   protected override completed(parts: Parts, shapes: readonly Shape[]): Parts {
     const { query, key, value } = this.shapesOf(shapes);
-    const [E, ofKeys, ofValues] = [query, key, value].map((shape) => shape.at(-1));
-    if (query.length > 3) this.checkAxes(query);
+    const [E, ofKeys, ofValues] = [query, key, value].map((shape) => widthOf(this.name, shape));
+    if (query.length < 3) throw new ShapeError(this.name, 'query must be [B, S, E]', { query });
+    if (query.length > 3 || this.options.axes) this.checkAxes(query);
     const widths = {
       embedDim: E,
       ...(ofKeys !== E && { keyEmbedDim: ofKeys }),
@@ -190,9 +230,10 @@ export class AttentionLayer extends WrappedLayer<Made> {
     const isAxis = (axis: number) => Number.isInteger(axis) && axis > 0 && axis < query.length - 1;
     const { inputs = [], returnWeights = false } = this.options;
     const hasMask = this.has('mask') || inputs.some((role) => ['keys', 'pairs', 'rows'].includes(role));
-    if (axes.every(isAxis) && !hasMask && !returnWeights) return;
+    const areAxes = axes.length > 0 && axes.every(isAxis) && new Set(axes).size === axes.length;
+    if (areAxes && (query.length === 3 || (!hasMask && !returnWeights))) return;
     const rule =
-      'inputs of more than three axes need axes between the first and the last, no mask and no weights';
+      'axes must be some between the first and the last, and where inputs have more than three, no mask and no weights go with them';
     throw new ConfigError(this.name, rule, { axes, shape: query, mask: hasMask, returnWeights });
   }
 

@@ -1,17 +1,21 @@
 // A transformer block as a tf.layer.
 import { ConfigError, type Mask } from '@polyhead/core';
+import { checkFlag } from '@polyhead/core/layer';
 import type { TransformerBlock } from '@polyhead/transformer';
 import * as tf from '@tensorflow/tfjs-core';
 import type { PartJson } from './attention-layer';
 import { handedMask, masksOf } from './padding';
 import {
   byRole,
+  checkInputs,
   type LayerOptions,
   listOfShapes,
   listOfTensors,
+  optionsOf,
   type Parts,
   type Shape,
   WrappedLayer,
+  widthOf,
   withConfig,
 } from './wrapped-layer';
 
@@ -37,6 +41,9 @@ interface Made extends Parts {
   readonly mask?: Mask;
 }
 
+const roles: readonly BlockInput[] = ['x', 'memory', 'keys', 'memoryKeys'];
+const ownOptions: readonly (keyof BlockLayerOptions)[] = ['block', 'mask', 'inputs', 'usePadding', 'written'];
+
 /**
  * Attention and a feed-forward layer with norms and residuals: inputs are [x] or [x, memory], [B, S, E] and [B, Sm, Em], and masks
  * where `inputs` names them.
@@ -47,18 +54,28 @@ export class BlockLayer extends WrappedLayer<Made> {
   private readonly options: Pick<BlockLayerOptions, 'inputs' | 'usePadding'>;
   private step = 0;
 
-  /** @throws ConfigError without a block */
-  constructor({ block, mask, written, ...options }: BlockLayerOptions) {
+  /** @throws ConfigError without a block, and for options that cannot be */
+  constructor(given: BlockLayerOptions) {
+    const { block, mask, written, ...options } = optionsOf('BlockLayer', given, ownOptions);
     super(options, { block, mask }, written);
     const { inputs, usePadding } = options;
     this.options = { inputs, usePadding };
     if (!block && written === undefined)
       throw new ConfigError('BlockLayer', 'block must be given, made or as JSON', { block });
+    checkFlag('BlockLayer', 'usePadding', usePadding);
+    if (inputs !== undefined) checkInputs('BlockLayer', inputs, roles);
+  }
+
+  protected override get kinds() {
+    return {
+      block: { methods: ['apply', 'setTrainable'], such: 'a TransformerBlock, or its JSON' },
+      mask: { methods: ['spans'], such: 'a mask, such as causal(), or its JSON' },
+    };
   }
 
   protected override completed(parts: Parts, shapes: readonly Shape[]): Parts {
     const roles = this.roles(shapes);
-    const embedDim = roles.get('x')![0]!.at(-1);
+    const embedDim = widthOf(this.name, roles.get('x')![0]!);
     const memory = roles.get('memory')?.[0]?.at(-1);
     const block = withConfig(parts.block, { embedDim }) as PartJson | undefined;
     if (!block) return parts;

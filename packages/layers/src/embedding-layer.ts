@@ -1,5 +1,6 @@
 // Vectors of tokens as a tf.layer.
 import { ConfigError } from '@polyhead/core';
+import { checkFlag } from '@polyhead/core/layer';
 import type { AbsolutePosition, Embedding } from '@polyhead/transformer';
 import * as tf from '@tensorflow/tfjs-core';
 import type { PartJson } from './attention-layer';
@@ -7,6 +8,7 @@ import {
   type LayerOptions,
   listOfShapes,
   listOfTensors,
+  optionsOf,
   type Parts,
   type Shape,
   WrappedLayer,
@@ -36,13 +38,24 @@ export class EmbeddingLayer extends WrappedLayer<Made> {
   static readonly className = 'PolyheadEmbedding';
   private readonly maskZero: boolean;
 
-  /** @throws ConfigError without an embedding */
-  constructor({ embedding, positions, maskZero = false, written, ...options }: EmbeddingLayerOptions) {
+  /** @throws ConfigError without an embedding, and for options that cannot be */
+  constructor(given: EmbeddingLayerOptions) {
+    const own = ['embedding', 'positions', 'maskZero', 'written'] as const;
+    const all = optionsOf('EmbeddingLayer', given, own);
+    const { embedding, positions, maskZero = false, written, ...options } = all;
     super(options, { embedding, positions }, written);
+    checkFlag('EmbeddingLayer', 'maskZero', maskZero);
     this.maskZero = maskZero;
     this.supportsMasking = maskZero;
     if (!embedding && written === undefined)
       throw new ConfigError('EmbeddingLayer', 'embedding must be given, made or as JSON', { embedding });
+  }
+
+  protected override get kinds() {
+    return {
+      embedding: { methods: ['apply', 'logits'], such: 'an Embedding, or its JSON' },
+      positions: { methods: ['addTo'], such: 'positions that are added, such as sinusoidal, or their JSON' },
+    };
   }
 
   protected override completed({ embedding, positions, ...others }: Parts): Parts {

@@ -1,6 +1,6 @@
 // Masks of padding. tfjs hands a layer the mask of its first input only, and then the same mask to every later layer, also to
 // those of other branches: it is used where it can be that of the keys, and where the graph says that the input has one.
-import { allOf, dense, type Mask, ShapeError } from '@polyhead/core';
+import { allOf, ConfigError, dense, type Mask, ShapeError } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import type { layers, SymbolicTensor } from '@tensorflow/tfjs-layers';
 
@@ -75,9 +75,14 @@ export function handedMask(layer: layers.Layer, x: tf.Tensor, kwargs: { mask?: u
   const { mask } = kwargs ?? {};
   const one = (Array.isArray(mask) ? mask[0] : mask) as tf.Tensor | undefined | null;
   if (!one || `${one.shape}` !== `${x.shape.slice(0, 2)}`) return [];
-  const nodes = layer.inboundNodes;
-  const isMeant = nodes.length === 0 || nodes.some(({ inputTensors: [first] }) => carriesMask(first!));
-  return isMeant ? [one] : [];
+  const meant = layer.inboundNodes.map(({ inputTensors: [first] }) => carriesMask(first!));
+  if (meant.includes(true) && meant.includes(false))
+    throw new ConfigError(
+      layer.name,
+      "some of its inputs have a mask and others not, and tfjs does not say whose it hands on: give masks as inputs, inputs: ['query', 'keys'], or make two layers",
+      { 'inputs with a mask': meant },
+    );
+  return meant.length === 0 || meant.includes(true) ? [one] : [];
 }
 
 /** Whether the graph in front of a tensor gives it a mask. */

@@ -7,9 +7,11 @@ import {
   type LayerOptions,
   listOfShapes,
   listOfTensors,
+  optionsOf,
   type Parts,
   type Shape,
   WrappedLayer,
+  widthOf,
   withConfig,
 } from './wrapped-layer';
 
@@ -35,16 +37,29 @@ export class PartLayer extends WrappedLayer<{ readonly part: MappingPart }> {
   /** Its name in files. */
   static readonly className = 'PolyheadPart';
 
-  /** @throws ConfigError without a part */
-  constructor({ part, written, ...options }: PartLayerOptions) {
+  /** @throws ConfigError without a part, and for options that are not known */
+  constructor(given: PartLayerOptions) {
+    const { part, written, ...options } = optionsOf('PartLayer', given, ['part', 'written']);
     super(options, { part }, written);
     if (!part && written === undefined)
       throw new ConfigError('PartLayer', 'part must be given, made or as JSON', { part });
   }
 
+  protected override get kinds() {
+    return {
+      part: {
+        methods: ['apply', 'getWeights'],
+        such: 'a norm, a feed-forward layer or a linear map, or its JSON',
+      },
+    };
+  }
+
   protected override completed(parts: Parts, [shape]: readonly Shape[]): Parts {
     const { kind = '' } = (parts.part ?? {}) as Partial<PartJson>;
-    return { ...parts, part: withConfig(parts.part, { [widths[kind] ?? 'embedDim']: shape!.at(-1) }) };
+    return {
+      ...parts,
+      part: withConfig(parts.part, { [widths[kind] ?? 'embedDim']: widthOf(this.name, shape!) }),
+    };
   }
 
   override computeOutputShape(inputShape: Shape | Shape[]): (number | null)[] {

@@ -30,6 +30,8 @@ export interface GraphLayer {
   readonly className: string;
   /** Where Python defines it. */
   readonly module: string;
+  /** A class of Keras's own: not one that was registered, or that another module defines. */
+  readonly isOfKeras: boolean;
   /** As Keras wrote it. */
   readonly config: Json;
   readonly calls: readonly Call[];
@@ -122,12 +124,16 @@ function chainOf(config: Json | readonly Json[], version: number): Graph {
 }
 
 function layerOf(layer: Json, calls: readonly Call[]): GraphLayer {
-  const { class_name: className, config, module = '' } = layer;
+  const { class_name: className, config, module = '', registered_name: registered } = layer;
   const name = String(layer.name ?? (config as Json).name);
   return {
     name,
     className: String(className),
     module: String(module ?? ''),
+    // One that was registered is called package>Name.
+    isOfKeras:
+      /^($|(tf_)?keras\b|tensorflow\b)/.test(`${module ?? ''}`) &&
+      !`${className} ${registered}`.includes('>'),
     config: config as Json,
     calls,
     names: [name],

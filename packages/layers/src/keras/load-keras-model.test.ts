@@ -108,6 +108,31 @@ it.each(['keras2-seq2seq', 'keras3-nested', 'keras3-gqa', 'keras2-pooled', 'kera
   },
 );
 
+it("a class of one's own is found by the name that Keras 2 registers it by", async () => {
+  class Twice extends tfl.layers.Layer {
+    static readonly className = 'Twice';
+    override call(x: tf.Tensor | tf.Tensor[]) {
+      return tf.mul([x].flat()[0]!, 2);
+    }
+  }
+  tf.serialization.registerClass(Twice as never, 'tests');
+  const file = golden('keras2-output-shape');
+  const { config } = file.topology;
+  const [last] = config.output_layers;
+  config.layers.push({
+    class_name: 'tests>Twice',
+    config: { name: 'twice' },
+    name: 'twice',
+    inbound_nodes: [[[...last, {}]]],
+  });
+  config.output_layers = [['twice', 0, 0]];
+  const model = await loadKerasModel(file.topology, file.weights, { variants });
+  outputOf(model, file).forEach((value, n) => {
+    expect(value).toBeCloseTo(2 * file.outputs[0]!.data[n]!, 4);
+  });
+  model.dispose();
+});
+
 describe('what is refused, by name:', () => {
   const changed = (name: string, change: (layers: Json[], topology: Json) => void) => {
     const file = golden(name);
@@ -166,6 +191,39 @@ describe('what is refused, by name:', () => {
       'a model that is no graph',
       { ...shape, topology: { class_name: 'Transformer', config: {} } },
       /functional or sequential[\s\S]*Transformer/,
+    ],
+    [
+      'an activation that tfjs has not',
+      changed('keras3-addpos', set('o', 'activation', 'leaky_relu')),
+      /Dense "o"[\s\S]*leaky_relu/,
+    ],
+    [
+      'an activation that is another in Keras 3',
+      changed('keras3-addpos', set('o', 'activation', 'hard_sigmoid')),
+      /Dense "o"[\s\S]*hard_sigmoid of Keras 3/,
+    ],
+    [
+      'an option that tfjs passes over',
+      changed('keras3-addpos', set('o', 'lora_rank', 2)),
+      /Dense "o"[\s\S]*lora_rank is 2, which tfjs passes over/,
+    ],
+    [
+      'a regularizer that tfjs has not',
+      changed('keras2-addpos', set('o', 'kernel_regularizer', { class_name: 'Own', config: {} })),
+      /Dense "o"[\s\S]*kernel_regularizer is Own/,
+    ],
+    [
+      'regularizers of outputs',
+      changed('keras2-addpos', set('o', 'activity_regularizer', { class_name: 'L2', config: { l2: 1 } })),
+      /Dense "o"[\s\S]*regularizers of outputs/,
+    ],
+    [
+      "a class of another's that has the name of one of Keras",
+      changed('keras2-output-shape', (l) => {
+        l.at(-1)!.class_name = 'Addons>MultiHeadAttention';
+        l.at(-1)!.module = 'addons.layers';
+      }),
+      /Addons>MultiHeadAttention "m" cannot be loaded/,
     ],
     ['a GRU that tfjs has not', changed('keras3-lstm', set('l', 'reset_after', true)), /reset_after/],
     ['missing weights', { ...shape, weights: shape.weights.slice(1) }, /missing[\s\S]*m\/query\/kernel/],

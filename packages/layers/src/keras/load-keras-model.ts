@@ -1,9 +1,10 @@
-import { ConfigError, causal, type Kind } from '@polyhead/core';
+import { ConfigError, causal, isAttentionError, type Kind, UnsupportedError } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
 import { type LayersModel, loadLayersModel } from '@tensorflow/tfjs-layers';
 import { registerLayers } from '../register-layers';
 import { variantOf } from './attention';
 import { type GraphLayer, readGraph } from './graph';
+import { checkOptions } from './layer-config';
 import { topologyOf, withAttention } from './topology';
 import { type KerasWeights, readWeights, setWeights, type WeightsManifest } from './weights';
 
@@ -37,8 +38,12 @@ export async function loadKerasModel(
   registerLayers([...variants, causal]);
   const prepared = withAttention(graph);
   const modelTopology = topologyOf(prepared);
-  const model = await loadLayersModel({ load: async () => ({ modelTopology }) });
+  const model = await loadLayersModel({ load: async () => ({ modelTopology }) }).catch((error: Error) => {
+    if (isAttentionError(error)) throw error;
+    throw new UnsupportedError('loadKerasModel', 'tfjs cannot make the layers of the model', [error.message]);
+  });
   try {
+    checkOptions(model, prepared);
     const names = new Map(prepared.layers.map((layer) => [layer.name, layer.names]));
     tf.tidy(() => setWeights(model, readWeights(weights, manifest), names));
   } catch (error) {
@@ -64,9 +69,9 @@ function parsed(json: string | object): {
 }
 
 /** @throws ConfigError for attention whose variant was not given */
-function checkVariant({ name, className }: GraphLayer, variants: readonly Kind[]): void {
+function checkVariant({ name, className, isOfKeras }: GraphLayer, variants: readonly Kind[]): void {
   const variant = variantOf[className];
-  if (!variant || variants.some(({ kind }) => kind === variant)) return;
+  if (!isOfKeras || !variant || variants.some(({ kind }) => kind === variant)) return;
   throw new ConfigError('loadKerasModel', `pass the export ${variant} in variants`, {
     layer: name,
     class_name: className,

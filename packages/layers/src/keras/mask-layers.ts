@@ -1,14 +1,14 @@
 // Masks of a Keras model as tensors of its graph: tfjs would hand attention the mask of its query only.
-import { ConfigError } from '@polyhead/core';
+import { checkOneOf } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { layers } from '@tensorflow/tfjs-layers';
 import { type LayerOptions, listOfShapes, listOfTensors, type Shape } from '../wrapped-layer';
 
 /**
  * How a mask [B, S] follows from inputs: `tokens` that are not `value`, `rows` with a number that is not `value`, `all` rows, masks
- * joined by `or` and `and`.
+ * of the same tokens joined by `or` and `and`, and those of tokens one behind the other by `concat`.
  */
-export type MaskRule = 'tokens' | 'rows' | 'all' | 'or' | 'and';
+export type MaskRule = 'tokens' | 'rows' | 'all' | 'or' | 'and' | 'concat';
 
 interface MaskLayerOptions extends LayerOptions {
   readonly rule: MaskRule;
@@ -26,13 +26,14 @@ export class MaskLayer extends layers.Layer {
     super(options);
     this.rule = rule;
     this.value = value;
-    if (!['tokens', 'rows', 'all', 'or', 'and'].includes(rule))
-      throw new ConfigError('MaskLayer', 'rule must be tokens, rows, all, or, and', { rule });
+    checkOneOf('MaskLayer', 'rule', rule, ['tokens', 'rows', 'all', 'or', 'and', 'concat']);
     this.supportsMasking = true;
   }
 
   override computeOutputShape(inputShape: Shape | Shape[]): (number | null)[] {
-    const [first] = listOfShapes(inputShape);
+    const shapes = listOfShapes(inputShape);
+    const [first] = shapes;
+    if (this.rule === 'concat') return [first![0]!, sumOf(shapes.map(([, S]) => S!))];
     return this.rule === 'rows' || this.rule === 'all' ? first!.slice(0, -1) : [...first!];
   }
 
@@ -44,6 +45,7 @@ export class MaskLayer extends layers.Layer {
       if (this.rule === 'tokens') return differs();
       if (this.rule === 'all') return tf.ones(x.shape.slice(0, -1));
       if (this.rule === 'rows') return tf.max(differs(), -1);
+      if (this.rule === 'concat') return tf.concat([...all], 1);
       return all.reduce((one, other) =>
         this.rule === 'or' ? tf.maximum(one, other) : tf.minimum(one, other),
       );
@@ -58,6 +60,11 @@ export class MaskLayer extends layers.Layer {
   override getConfig() {
     return { ...super.getConfig(), rule: this.rule, value: this.value };
   }
+}
+
+/** null where one is not known. */
+function sumOf(lengths: readonly (number | null)[]): number | null {
+  return lengths.reduce((sum, length) => (sum === null || length === null ? null : sum + length));
 }
 
 /** The mean of rows that a mask shows, as Keras's GlobalAveragePooling1D behind a mask: [B, S, E] and [B, S] to [B, E]. */

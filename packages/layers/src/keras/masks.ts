@@ -116,13 +116,19 @@ export class GraphMasks {
     return this.joined(this.graph.version > 2 ? 'or' : 'and', present);
   }
 
+  /** Of tokens one behind the other, those without a mask are shown. */
   private concatenated(layer: GraphLayer, inputs: readonly Ref[]): Ref | undefined {
-    const { name, config } = layer;
-    const { axis = -1 } = config;
-    const mask = this.merged(layer, inputs);
-    if (!mask || axis === -1 || axis === 2) return mask;
-    const rule = 'a mask cannot be followed through a Concatenate over tokens';
-    throw new ConfigError('loadKerasModel', rule, { layer: name, axis });
+    const { axis = -1 } = layer.config;
+    if (axis === -1 || axis === 2) return this.merged(layer, inputs);
+    const masks = inputs.map((input) => this.of(input, layer));
+    if (masks.every((mask) => mask === undefined)) return undefined;
+    if (axis === 1 || axis === -2)
+      return this.make(
+        'concat',
+        inputs.map((input, n) => masks[n] ?? this.none(input)),
+      );
+    const rule = 'a mask cannot be followed through a Concatenate over this axis';
+    throw new ConfigError('loadKerasModel', rule, { layer: layer.name, axis });
   }
 
   private joined(rule: MaskRule, masks: readonly Ref[]): Ref | undefined {
@@ -137,7 +143,15 @@ export class GraphMasks {
     const name = this.freeName();
     const config = { name, rule, value, key };
     const calls = [{ args: [inputs], kwargs: {} }];
-    this.layers.push({ name, className: 'PolyheadMask', module: '', config, calls, names: [] });
+    this.layers.push({
+      name,
+      className: 'PolyheadMask',
+      module: '',
+      isOfKeras: true,
+      config,
+      calls,
+      names: [],
+    });
     return new Ref(name, 0, 0);
   }
 
@@ -150,7 +164,7 @@ export class GraphMasks {
 
 /** True for an operation of Keras 3, such as that of `x + y`: its result has no mask. */
 export function isOperation({ module }: GraphLayer): boolean {
-  return module.includes('.ops');
+  return /^keras\b.*\.ops\b/.test(module);
 }
 
 function returnsRows({ className, config }: GraphLayer): boolean {

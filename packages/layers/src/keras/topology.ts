@@ -3,6 +3,7 @@ import { ConfigError, UnsupportedError } from '@polyhead/core';
 import { serialization } from '@tensorflow/tfjs-core';
 import { translated, variantOf } from './attention';
 import { type Call, type Graph, type GraphLayer, type Json, Ref, refsIn } from './graph';
+import { configOf } from './layer-config';
 import type { MaskRule } from './mask-layers';
 import { GraphMasks, isOperation } from './masks';
 
@@ -25,8 +26,10 @@ const operations: Readonly<Record<string, string>> = {
 export function withAttention(graph: Graph): Graph {
   const masks = new GraphMasks(graph);
   const layers = graph.layers.map((layer) => {
-    if (variantOf[layer.className]) return translated(layer, masks);
+    if (layer.isOfKeras && variantOf[layer.className]) return translated(layer, masks);
     if (isOperation(layer) && layer.className in rules) return maskOperation(layer);
+    if (layer.isOfKeras && layer.className === 'Identity') return unchanged(layer);
+    if (layer.className === 'Bidirectional') checkUnmasked(layer, masks);
     return layer.className === 'GlobalAveragePooling1D' ? averaged(layer, masks) : layer;
   });
   // tfjs hands masks on to layers that cannot take them: only recurrent layers need its own.
@@ -42,7 +45,7 @@ function withCopies(layer: GraphLayer): GraphLayer[] {
     const name = `${layer.name}_copy_${copies.length}`;
     const calls = [{ args: [ref], kwargs: {} }];
     const config = { name, activation: 'linear' };
-    copies.push({ name, className: 'Activation', module: '', config, calls, names: [] });
+    copies.push({ name, className: 'Activation', module: '', isOfKeras: true, config, calls, names: [] });
     return new Ref(name, 0, 0);
   };
   const calls = layer.calls.map((call) => {
@@ -98,13 +101,13 @@ function maskOperation(layer: GraphLayer): GraphLayer {
 }
 
 /** What `tf.loadLayersModel` reads. */
-export function topologyOf({ name, layers, inputs, outputs }: Graph): object {
+export function topologyOf({ name, version, layers, inputs, outputs }: Graph): object {
   checkOrder(layers, [...inputs, ...outputs]);
   return {
     class_name: 'Model',
     config: {
       name,
-      layers: layers.map((layer) => writtenLayer(layer)),
+      layers: layers.map((layer) => writtenLayer(layer, version)),
       input_layers: inputs.map(written),
       output_layers: outputs.map(written),
     },
@@ -149,15 +152,35 @@ function averaged(layer: GraphLayer, masks: GraphMasks): GraphLayer {
   return { ...layer, className: 'PolyheadMaskedMean', config: { name: layer.name }, calls };
 }
 
-function withoutMask(layer: GraphLayer): GraphLayer {
-  if (layer.className !== 'Embedding') return layer;
-  return { ...layer, config: { ...layer.config, mask_zero: false } };
+/** @throws UnsupportedError where rows of padding would not be 0, as Keras has them */
+function checkUnmasked(layer: GraphLayer, masks: GraphMasks): void {
+  const { return_sequences: givesRows } = (layer.config.layer as Json).config as Json;
+  const isMasked = layer.calls.some(({ args, kwargs }) =>
+    refsIn([args, kwargs]).some((ref) => masks.of(ref, layer) !== undefined),
+  );
+  if (givesRows && isMasked)
+    throw unsupported(layer, 'its input has a mask: Keras gives zeros where it hides, tfjs does not');
 }
 
-function writtenLayer(layer: GraphLayer): object {
+/** What tfjs calls Identity is an initializer. */
+function unchanged(layer: GraphLayer): GraphLayer {
+  return { ...layer, className: 'Activation', config: { ...layer.config, activation: 'linear' } };
+}
+
+function withoutMask(layer: GraphLayer): GraphLayer {
+  const { className, config } = layer;
+  if (className === 'Embedding') return { ...layer, config: { ...config, mask_zero: false } };
+  if (className !== 'Bidirectional') return layer;
+  const { config: ofInner, ...inner } = config.layer as Json;
+  const unmasked = { ...inner, config: { ...(ofInner as Json), zero_output_for_mask: false } };
+  return { ...layer, config: { ...config, layer: unmasked } };
+}
+
+function writtenLayer(layer: GraphLayer, version: number): object {
   const { name, calls } = layer;
   const className = classOf(layer);
-  const config = className === 'Functional' ? layer.config : { ...configOf(layer, layer.config), name };
+  const config =
+    className === 'Functional' ? layer.config : { ...configOf(layer, layer.config, version), name };
   return {
     name,
     class_name: className,
@@ -179,7 +202,12 @@ function classOf(layer: GraphLayer): string {
     if (known) return known;
     throw unsupported(layer, `the operation ${operation} has no layer in tfjs`);
   }
-  if (Object.hasOwn(serialization.SerializationMap.getMap().classNameMap, className)) return className;
+  const { classNameMap } = serialization.SerializationMap.getMap();
+  if (Object.hasOwn(classNameMap, className) && (layer.isOfKeras || !variantOf[className])) return className;
+  // Keras 2 writes package>Name, by which `registerClass(own, package)` knows it.
+  const short = className.slice(className.lastIndexOf('>') + 1);
+  const [own] = Object.hasOwn(classNameMap, short) ? classNameMap[short]! : [];
+  if (own && !variantOf[short] && serialization.getRegisteredName(own) === className) return short;
   const from = module && !module.startsWith('keras') ? ` of ${module}` : '';
   throw unsupported(
     layer,
@@ -200,53 +228,6 @@ function inputsOf(layer: GraphLayer, { args, kwargs }: Call): Ref[] {
   if (strange.length === 0 && constants.length === 0 && (!isMerge || refs.length === 2)) return refs;
   const what = [...strange.map(([name]) => name), ...(constants.length > 0 || isMerge ? ['a constant'] : [])];
   throw unsupported(layer, `a call has ${what.join(', ')} beside its tensors`);
-}
-
-/** A config in the words of Keras 2, which are tfjs's. */
-function configOf(layer: GraphLayer, config: Json): Json {
-  if (config.rms_scaling === true) throw unsupported(layer, 'rms_scaling is true');
-  if (config.reset_after === true) throw unsupported(layer, 'reset_after is true: tfjs has no such GRU');
-  return Object.fromEntries(
-    Object.entries(config).flatMap(([name, value]): [string, unknown][] => {
-      if (name === 'key' && layer.className === 'PolyheadMask') return [];
-      if (name === 'dtype') return [[name, dtypeOf(layer, value)]];
-      if (name === 'batch_shape') return [['batch_input_shape', value]];
-      if (name.endsWith('activation')) return [[name, activationOf(layer, value)]];
-      if (name === 'layer' || name === 'backward_layer')
-        return [[name, wrapped(layer, value as Json | null)]];
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
-}
-
-/** A layer within a wrapper such as `Bidirectional`. */
-function wrapped(layer: GraphLayer, value: Json | null): unknown {
-  if (!value) return value;
-  const { class_name: className, config } = value;
-  if (variantOf[className as string]) throw unsupported(layer, `it wraps ${className}`);
-  return { class_name: className, config: configOf(layer, config as Json) };
-}
-
-/** Keras 3 writes policies: numbers are float32 here, whatever they were computed in. */
-function dtypeOf(layer: GraphLayer, value: unknown): unknown {
-  if (typeof value === 'string' || value === null) return policy(layer, value);
-  const { class_name: className, config } = value as Json;
-  if (className !== 'DTypePolicy' && className !== 'Policy')
-    throw unsupported(layer, `its dtype is a ${className}`);
-  return policy(layer, (config as Json).name);
-}
-
-function policy({ className }: GraphLayer, name: unknown): unknown {
-  if (className === 'InputLayer') return name;
-  return typeof name === 'string' && /float/.test(name) ? 'float32' : name;
-}
-
-function activationOf(layer: GraphLayer, value: unknown): unknown {
-  if (value === 'silu') return 'swish';
-  if (typeof value === 'string' || value === null) return value;
-  const { class_name: className, config } = value as Json;
-  if (className === 'function' && typeof config === 'string') return activationOf(layer, config);
-  throw unsupported(layer, `its activation is ${JSON.stringify(value)}`);
 }
 
 function unsupported({ name, className }: GraphLayer, reason: string): UnsupportedError {
