@@ -10,7 +10,10 @@ export const names = {
     ...['num_key_value_heads', 'num_kv_heads', 'n_kv_heads', 'n_head_kv', 'kv_n_heads'],
     ...['num_key_value_heads_per_layer', 'multi_query_group_num', 'num_query_groups', 'num_attention_groups'],
   ],
-  headDim: ['head_dim', 'attention_head_dim', 'd_kv', 'kv_channels'],
+  headDim: [
+    ...['head_dim', 'attention_head_dim', 'attention_head_size', 'hidden_size_per_head', 'd_head'],
+    ...['d_kv', 'kv_channels'],
+  ],
   layers: ['num_hidden_layers', 'n_layer', 'n_layers', 'num_layers', 'num_transformer_layers', 'layers'],
   context: [
     ...['max_position_embeddings', 'n_positions', 'n_ctx', 'max_seq_len', 'max_sequence_length'],
