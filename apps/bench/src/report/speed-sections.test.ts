@@ -88,3 +88,15 @@ it('marks of a busy machine are pale, and their ratios marked', () => {
   expect(page).toContain('≈0.50\u00a0×');
   expect(page).toContain('Pale marks');
 });
+
+it('pictures of a run without comparisons are told apart by their sequences', () => {
+  const cells = [1, 4].flatMap((batch) =>
+    ['multi-head', 'grouped-8'].flatMap((variant) =>
+      [256, 1024].map((tokens) => cellLike({ variant, tokens, batch, tokensPerSecond: batch * tokens })),
+    ),
+  );
+  const layers = [{ ...result.layers[0]!, name: 'llama-2-7b', title: 'Llama' }];
+  const { text: page } = decodeSection({ ...result, cells, layers });
+  const titles = [...page.matchAll(/<figcaption><b>(.*?):</g)].map(([, title]) => title);
+  expect(titles).toEqual(['Llama on wasm', 'Llama on wasm, 4 sequences']);
+});

@@ -88,12 +88,13 @@ function rowsFigure(result: MatrixResult, cells: readonly MeasuredCell[], { phas
   });
 }
 
-/** Layer and backend, where they are one, and the comparison. */
+/** Layer and backend, where they are one, and the comparison; of a run without comparisons several sequences, too. */
 function titleOf({ layers }: MatrixResult, cells: readonly MeasuredCell[]): string {
   const [first] = cells as [MeasuredCell];
   const isOne = (axis: 'layer' | 'backend') => cells.every((cell) => cell[axis] === first[axis]);
   const layer = layers.find(({ name }) => name === first.layer)!.title;
-  const turns = turnsOf(first)?.replace(`, ${first.phase}`, '');
+  const sequences = first.batch === 1 ? undefined : `${first.batch} sequences`;
+  const turns = turnsOf(first)?.replace(`, ${first.phase}`, '') ?? sequences;
   const where = `${isOne('layer') ? layer : 'Layers'}${isOne('backend') ? ` on ${first.backend}` : ''}`;
   return turns === undefined || !isOne('layer') ? where : `${where}, ${turns}`;
 }
