@@ -26,6 +26,14 @@ it.each([['wasm'], ['tensorflow']] as const)(
   },
 );
 
+it('has the kernels and caches of a backend that is not the fastest', () => {
+  const ofWasm = plan.flatMap((one) => one.cells.filter(({ backend }) => backend === 'wasm'));
+  const names = (list: readonly { readonly name: string }[]) => list.map(({ name }) => name).sort();
+  expect([...new Set(ofWasm.map(({ kernel }) => kernel))].sort()).toEqual(names(registries.kernels));
+  const decoded = ofWasm.filter(({ phase }) => phase === 'decode');
+  expect([...new Set(decoded.map(({ cache }) => cache))].sort()).toEqual(names(registries.caches));
+});
+
 it('has what is added to a registry', () => {
   const [first] = registries.variants;
   const variants = [...registries.variants, { ...first!, name: 'another' }];

@@ -52,10 +52,11 @@ export function fullPlan(backends: readonly BackendName[], registries: Registrie
   return [
     ...every('variants', () => ({ variant: of(variants) })),
     ...every('kernels', () => ({ kernel: of(kernels) })),
-    // Of a backend that is not the fastest, but has kernels of its own.
-    ...others.flatMap((backend) =>
-      every(`kernels of ${backend}`, () => ({ backend: [backend], kernel: of(kernels) })),
-    ),
+    // Of a backend that is not the fastest, but has kernels of its own; it may hold caches that the fastest refuses.
+    ...others.flatMap((backend) => [
+      ...every(`kernels of ${backend}`, () => ({ backend: [backend], kernel: of(kernels) })),
+      vary(`caches of ${backend}`, 'decode', { backend: [backend], cache: of(caches) }, { tokens: short }),
+    ]),
     vary('caches', 'prefill', { cache: [none, ...of(caches)] }),
     vary('caches', 'decode', { cache: [none, ...of(caches)] }, { tokens: short }),
     ...every('positions', () => ({ position: [none, ...of(positions)] })),
