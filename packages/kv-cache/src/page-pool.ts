@@ -35,7 +35,7 @@ export class PagePool {
   readonly pages: number;
   /** Tokens of a page. */
   readonly pageSize: number;
-  /** All rows: a head of a page after another. No runs. */
+  /** All rows, [H, pages, pageSize]: pages that follow each other are one run in each head. No runs. */
   private readonly all: KeyValuePart;
   private readonly holders: Int32Array; // [pages]: tables that name a page
   private used = 0;
@@ -57,7 +57,7 @@ export class PagePool {
     this.pageSize = pageSize;
     this.holders = new Int32Array(pages);
     const rows = allocateRows('PagePool', { ...shape, batch: 1 }, { tokens: pages * pageSize, pages });
-    this.all = { ...rows, headStride: pageSize };
+    this.all = { ...rows, headStride: pages * pageSize };
     for (const tensor of tensorsOf([this.all])) tf.keep(tensor);
   }
 
@@ -105,9 +105,9 @@ export class PagePool {
     return { ...this.all, runs };
   }
 
-  /** @internal The first row of a page. */
+  /** @internal The first row of a page, of head 0. */
   firstRow(page: number): number {
-    return page * this.pageSize * this.shape.heads;
+    return page * this.pageSize;
   }
 
   /** @internal Whether more than one table names the page. */

@@ -146,7 +146,8 @@ export class PagedCache extends RowCache {
     const before = this.held.length > 0 ? this.tables : this.lengths.map(() => noPages);
     const [part] = parts;
     const after =
-      (part && tablesBehind.get(part.runs)?.()) ?? before.map((_, b) => (part ? tableOf(part, b) : noPages));
+      (part && tablesBehind.get(part.runs)?.()) ??
+      before.map((_, b) => (part ? tableOf(part, b, pool.pageSize) : noPages));
     const pageOf = (row: number) => row / pool.firstRow(1);
     after.forEach((table, b) => {
       for (const row of rowsBeside(table, before[b]!)) pool.retain(pageOf(row));
@@ -206,22 +207,31 @@ function withPages(
   return { rows: own, pages: end, tokens };
 }
 
-/** Of runs that end within the last page at the latest: all others are whole. */
-function tableOf(part: KeyValuePart, b: number): PageTable {
-  const rows = part.runs(b).filter((_, n) => n % 2 === 0);
-  return { rows, pages: rows.length, tokens: tokensOf(part, b) };
+/** Of runs that begin with a page, and but for the last end with one. */
+function tableOf(part: KeyValuePart, b: number, pageSize: number): PageTable {
+  const runs = part.runs(b);
+  const rows: number[] = [];
+  for (let n = 0; n < runs.length; n += 2) {
+    for (let row = runs[n]!; row < runs[n]! + runs[n + 1]!; row += pageSize) rows.push(row);
+  }
+  return { rows: Int32Array.from(rows), pages: rows.length, tokens: tokensOf(part, b) };
 }
 
-/** A run for each page, of the tokens from one on. */
+/** The rows of the tokens from one on: a run for each page, or for those that follow each other in the pool. */
 function runsOf({ rows, pages, tokens }: PageTable, pageSize: number, from = 0): Int32Array {
   const first = from < tokens ? Math.floor(from / pageSize) : pages;
   const runs = new Int32Array(2 * (pages - first));
+  let end = 0;
   for (let n = first; n < pages; n++) {
     const skipped = Math.max(0, from - n * pageSize);
-    runs[2 * (n - first)] = rows[n]! + skipped;
-    runs[2 * (n - first) + 1] = Math.min(pageSize, tokens - n * pageSize) - skipped;
+    const count = Math.min(pageSize, tokens - n * pageSize) - skipped;
+    if (end > 0 && runs[end - 2]! + runs[end - 1]! === rows[n]!) runs[end - 1]! += count;
+    else {
+      runs[end++] = rows[n]! + skipped;
+      runs[end++] = count;
+    }
   }
-  return runs;
+  return runs.subarray(0, end);
 }
 
 /** What a table has behind the beginning that another has, too. */

@@ -4,6 +4,7 @@ import {
   GrowingCache,
   PagedCache,
   PagePool,
+  type PagePoolOptions,
   QuantizedCache,
   type QuantizedCacheOptions,
   RingCache,
@@ -29,17 +30,36 @@ interface Kind {
 
 const pages = (pageSize: number): Kind => ({
   op: `pages of ${pageSize}`,
-  create(tokens) {
-    const pool = new PagePool(shape, { pages: Math.ceil(tokens / pageSize) + 1, pageSize });
-    const cache = new PagedCache(pool, shape);
-    const { dispose } = PagedCache.prototype;
-    cache.dispose = function (this: PagedCache) {
-      dispose.call(this);
-      if (pool.freePages === pool.pages) pool.dispose();
-    };
-    return cache;
-  },
+  create: (tokens) => pagedCache({ pages: Math.ceil(tokens / pageSize) + 1, pageSize }),
 });
+/** Every other page is another cache's, as in a pool where caches have come and gone. */
+const pagesApart = (pageSize: number): Kind => ({
+  op: `pages of ${pageSize}, none beside the next`,
+  create: (tokens) => pagedCache({ pages: 2 * Math.ceil(tokens / pageSize) + 1, pageSize }, 'apart'),
+});
+
+/** With a pool of its own. */
+function pagedCache(options: PagePoolOptions, place?: 'apart'): RowCache {
+  const pool = new PagePool(shape, options);
+  const others = Array.from({ length: place ? options.pages : 0 }, () => {
+    const cache = new PagedCache(pool, shape);
+    append(cache, 1, 7);
+    return cache;
+  });
+  const stay = others.filter((cache, n) => {
+    if (n % 2 === 0) cache.dispose();
+    return n % 2 === 1;
+  });
+  const cache = new PagedCache(pool, shape);
+  const { dispose } = PagedCache.prototype;
+  cache.dispose = function (this: PagedCache) {
+    dispose.call(this);
+    for (const other of stay.splice(0)) other.dispose();
+    if (pool.freePages === pool.pages) pool.dispose();
+  };
+  return cache;
+}
+
 const fixed: Kind = { op: 'static', create: (capacity) => new StaticCache(shape, { capacity }) };
 const ring: Kind = {
   op: 'ring',
@@ -80,8 +100,10 @@ function decodeContest(tokens: number): Contest {
     runs: 15,
     gates: [
       beside(ring.op, fixed.op, { measure: 'speed', bound: 0.95, aim: 1 }),
-      beside('pages of 64', fixed.op, { measure: 'speed', bound: 0.9, aim: 0.97 }),
-      beside('pages of 16', fixed.op, { measure: 'speed', bound: 0.75, aim: 0.9 }),
+      ...[pages, pagesApart].flatMap((kind) => [
+        beside(kind(64).op, fixed.op, { measure: 'speed', bound: 0.9, aim: 0.97 }),
+        beside(kind(16).op, fixed.op, { measure: 'speed', bound: 0.75, aim: 0.9 }),
+      ]),
       beside(int8.op, fixed.op, { measure: 'speed', bound: 1.3, aim: 2 }),
       beside(int8int4.op, int8.op, { measure: 'speed', bound: 0.9, aim: 1.1 }),
       beside(int4.op, fixed.op, { measure: 'speed' }),
@@ -90,7 +112,8 @@ function decodeContest(tokens: number): Contest {
     async enter(threads) {
       const kernel = await kernelUnderTest('flash', threads);
       const query = tf.randomNormal<tf.Rank.R4>([1, queryHeads, 1, 128], 0, 1, 'float32', 5);
-      const entries = [fixed, ring, pages(64), pages(16), int8, int8int4, int4, byChannel].map((kind) => {
+      const paged = [pages, pagesApart].flatMap((kind) => [kind(64), kind(16)]);
+      const entries = [fixed, ring, ...paged, int8, int8int4, int4, byChannel].map((kind) => {
         const cache = kind.create(tokens);
         append(cache, tokens, 7);
         const options = { mask: causal(), queryStart: tokens - 1 };
