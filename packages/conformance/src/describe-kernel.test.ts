@@ -7,13 +7,15 @@ import {
   type MaskPlan,
 } from '@polyhead/core';
 import * as tf from '@tensorflow/tfjs-core';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { Check } from './check';
 import { kernelChecks } from './describe-kernel';
 import { decays, retention, retentionOracle } from './examples/retention-kernel';
 import { tabulate } from './inputs';
 import type { KernelUnderTest } from './kernel-checks/suite';
 import { toTensor } from './kernel-run';
+
+beforeEach(({ skip }) => skip(tf.getBackend() !== 'wasm', 'the suite notices the same on every backend'));
 
 function changed(change: Partial<AttentionKernel>): AttentionKernel {
   return { ...composed(), name: 'wrong', ...change };

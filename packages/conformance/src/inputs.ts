@@ -26,16 +26,12 @@ const sizeOf = (shape: readonly number[]) => shape.reduce((product, size) => pro
 
 /** A tensor by what stands at each index. */
 export function tabulate(shape: readonly number[], entry: (...at: number[]) => number): HostTensor {
-  const data = Float64Array.from({ length: sizeOf(shape) }, (_, n) => entry(...indexOf(n, shape)));
-  return { shape, data };
-}
-
-/** The index of the nth number, in row-major order. */
-function indexOf(n: number, shape: readonly number[]): number[] {
-  const at: number[] = [];
-  for (const size of [...shape].reverse()) {
-    at.unshift(n % size);
-    n = Math.floor(n / size);
+  const data = new Float64Array(sizeOf(shape));
+  const at = shape.map(() => 0);
+  for (let n = 0; n < data.length; n++) {
+    data[n] = entry(...at);
+    // The next index, in row-major order.
+    for (let axis = shape.length - 1; axis >= 0 && ++at[axis]! === shape[axis]; axis--) at[axis] = 0;
   }
-  return at;
+  return { shape, data };
 }

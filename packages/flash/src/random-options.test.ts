@@ -29,7 +29,7 @@ import { describe, it } from 'vitest';
 import { fusedKernel } from './fixtures/fused-kernel';
 
 // On tensorflow the kernel is that of cpu, over copies.
-const often = process.env.POLYHEAD_BACKEND === 'tensorflow' ? 100 : 600;
+const often = process.env.POLYHEAD_BACKEND === 'tensorflow' ? 50 : 300;
 const usually = process.env.POLYHEAD_LONG ? 10_000 : often;
 const combinations = Number(process.env.POLYHEAD_COMBINATIONS ?? usually);
 const perTest = 50;

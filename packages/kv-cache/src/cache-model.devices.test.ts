@@ -12,8 +12,8 @@ import type { RowCache } from './row-cache';
 const { POLYHEAD_BACKEND: backend = 'cpu', POLYHEAD_PAGE: page } = process.env;
 const isDevice = backend.startsWith('web');
 const isSlow = backend === 'tensorflow' || page !== undefined; // for small operations, or runs in Node as well
-const onHost = isSlow ? 100 : 300;
-const often = isDevice ? 4 : onHost; // a device is waited for at each action
+const onHost = isSlow ? 40 : 120;
+const often = isDevice ? 3 : onHost; // a device is waited for at each action
 const runs = process.env.POLYHEAD_LONG ? 2_000 : often; // of about seven operations each: 200,000 of all kinds
 
 /** One cache, and what it must hold. */

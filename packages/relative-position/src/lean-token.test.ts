@@ -188,7 +188,8 @@ const oneByOne: readonly Chunk[] = Array.from({ length: 9 }, () => ({ S: 1 }));
 const alone: readonly Chunk[] = [{ S: 4 }, { S: 3 }, ...oneByOne];
 const ragged: readonly Chunk[] = [{ S: 4, lengths: [4, 1, 3] }, { S: 3, lengths: [0, 3, 2] }, ...oneByOne];
 
-describe.each(layers)(
+// Without such a heap nothing is reserved, and no head stays unsplit: one layer shows it.
+describe.each(onWasm ? layers : layers.slice(0, 1))(
   'heads read and rows written where they lie give what heads that are split and rows that are staged give, bit by bit: %s',
   (_, config, parts) => {
     it.each(caches)('%s', (_name, cacheOf) => {

@@ -28,7 +28,7 @@ export interface Costs {
 
 export interface CostOptions {
   readonly tokens: number;
-  /** At most, and at least three, for each time. */
+  /** Most for each time, of which three are made however long they take. */
   readonly runs: number;
 }
 

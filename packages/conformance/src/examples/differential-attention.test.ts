@@ -1,5 +1,11 @@
+import * as tf from '@tensorflow/tfjs-core';
+import { beforeEach } from 'vitest';
 import { describeVariant } from '../describe-variant';
 import { DifferentialAttention, type DifferentialConfig, differentialOracle } from './differential-attention';
+
+beforeEach(({ skip }) =>
+  skip(tf.getBackend() !== 'cpu', 'an example: the suite asks the same on every backend'),
+);
 
 describeVariant('DifferentialAttention', {
   create: (config, parts) => new DifferentialAttention(config as DifferentialConfig, parts),

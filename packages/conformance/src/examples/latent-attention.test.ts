@@ -1,5 +1,11 @@
+import * as tf from '@tensorflow/tfjs-core';
+import { beforeEach } from 'vitest';
 import { describeVariant } from '../describe-variant';
 import { LatentAttention, latentOracle } from './latent-attention';
+
+beforeEach(({ skip }) =>
+  skip(tf.getBackend() !== 'cpu', 'an example: the suite asks the same on every backend'),
+);
 
 describeVariant('LatentAttention', {
   create: (config, parts) => new LatentAttention(config, parts),

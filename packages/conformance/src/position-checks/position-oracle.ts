@@ -72,7 +72,8 @@ export function tableOf(
     return positions.key(b, j) - positions.query(b, i);
   });
   const [from, to] = [Math.min(...distances), Math.max(...distances)];
-  const table = tabulate([heads!, to - from + 1, ...width], (h, r, d = 0) => entry(h!, from + r!, d));
+  const rows = Math.max(0, to - from + 1); // none where there are no tokens
+  const table = tabulate([heads!, rows, ...width], (h, r, d = 0) => entry(h!, from + r!, d));
   return { ...table, index: { from } };
 }
 

@@ -1,10 +1,11 @@
-// Decoders of Hugging Face against what transformers computes with them.
+// Decoders of Hugging Face against the logits that transformers computes with them. Their greedy tokens are in
+// `generation/golden.test.ts`.
 import { expectSameMemory, memoryNow } from '@polyhead/conformance';
 import { type AttentionKernel, composed } from '@polyhead/core';
 import { flash } from '@polyhead/flash';
 import { GrowingCache, StaticCache } from '@polyhead/kv-cache';
 import * as tf from '@tensorflow/tfjs-core';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ExpectedDecoder, expectedOf, largestError, loadModel } from '../fixtures/hugging-face-models';
 import type { CausalCall, Decoder, LayerCaches } from '../index';
 
@@ -37,26 +38,15 @@ const caches: Readonly<Record<string, (model: Decoder, batch: number) => LayerCa
 const logitsOf = (model: Decoder, ids: number[][], call: CausalCall = {}) =>
   tf.tidy(() => model.apply(tensorOf(ids), call).logits.dataSync());
 
-/** The tokens behind each prompt, the likeliest at each step. */
-function greedy(model: Decoder, prompts: number[][], call: CausalCall): number[][] {
-  let next = prompts;
-  const tokens: number[][] = prompts.map(() => []);
-  for (let step = 0; step < 10; step++) {
-    const best = tf.tidy(() =>
-      model
-        .apply(tensorOf(next), { ...call, logits: 'last' })
-        .logits.argMax(-1)
-        .arraySync(),
-    );
-    next = best as number[][];
-    for (const [b, row] of tokens.entries()) row.push(next[b]![0]!);
-  }
-  return tokens;
-}
-
 describe.each(names)('%s', (name) => {
-  it('gives the logits of transformers, and leaves nothing else', async () => {
-    const [model, expected] = [await loadModel<Decoder>(name), expectedOf<ExpectedDecoder>(name)];
+  const expected = expectedOf<ExpectedDecoder>(name);
+  let model: Decoder;
+  beforeAll(async () => {
+    model = await loadModel<Decoder>(name);
+  });
+  afterAll(() => model.dispose());
+
+  it('gives the logits of transformers, and leaves nothing else', () => {
     for (const [kind, make] of Object.entries(kernels)) {
       const ids = tensorOf(expected.ids);
       const before = memoryNow();
@@ -66,11 +56,9 @@ describe.each(names)('%s', (name) => {
       logits.dispose();
       expectSameMemory(before);
     }
-    model.dispose();
   });
 
-  it.each(Object.keys(caches))('gives the logits token by token with a %s cache', async (kind) => {
-    const [model, expected] = [await loadModel<Decoder>(name), expectedOf<ExpectedDecoder>(name)];
+  it.each(Object.keys(caches))('gives the logits token by token with a %s cache', (kind) => {
     for (const kernel of Object.values(kernels)) {
       const cache = caches[kind]!(model, 2);
       const part = (from: number, to: number) =>
@@ -90,21 +78,9 @@ describe.each(names)('%s', (name) => {
       expect(largestError(rows, expected.logits.flat())).toBeLessThan(tolerance);
       for (const one of cache.self) one.dispose();
     }
-    model.dispose();
   });
 
-  it.each(Object.keys(caches))('goes on with the tokens of transformers, with a %s cache', async (kind) => {
-    const [model, expected] = [await loadModel<Decoder>(name), expectedOf<ExpectedDecoder>(name)];
-    for (const kernel of Object.values(kernels)) {
-      const cache = caches[kind]!(model, 2);
-      expect(greedy(model, expected.ids, { cache, kernel: kernel() })).toEqual(expected.greedy);
-      for (const one of cache.self) one.dispose();
-    }
-    model.dispose();
-  });
-
-  it('takes prompts padded at the left, without a cache and with one', async () => {
-    const [model, expected] = [await loadModel<Decoder>(name), expectedOf<ExpectedDecoder>(name)];
+  it('takes prompts padded at the left, without a cache and with one', () => {
     const { ids, counts: leftPadding, lastLogits } = expected.leftPadded;
     for (const kernel of Object.values(kernels)) {
       const cache = caches.growing!(model, 2);
@@ -124,6 +100,5 @@ describe.each(names)('%s', (name) => {
       expect(largestError(numbers, lastLogits.flat())).toBeLessThan(tolerance);
       for (const one of cache.self) one.dispose();
     }
-    model.dispose();
   });
 });

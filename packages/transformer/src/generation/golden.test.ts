@@ -2,7 +2,7 @@
 import { type AttentionKernel, composed } from '@polyhead/core';
 import { flash } from '@polyhead/flash';
 import { GrowingCache, StaticCache } from '@polyhead/kv-cache';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   type ExpectedDecoder,
   type ExpectedSequenceToSequence,
@@ -14,7 +14,18 @@ import type { CausalModel, Decoder, EncoderDecoder } from '../index';
 import { type GenerateOptions, generate } from './generate';
 import { ModelCache } from './model-cache';
 
-const names = ['llama', 'llama31-tied', 'mistral-window', 'qwen2', 'qwen3', 'gemma2', 'gpt2', 'gpt-neox'];
+const names = [
+  'llama',
+  'llama31-tied',
+  'mistral-window',
+  'qwen2',
+  'qwen3',
+  'gemma2',
+  'gemma3',
+  'smollm3-window',
+  'gpt2',
+  'gpt-neox',
+];
 const tolerance = 2e-5;
 
 const caches = {
@@ -25,7 +36,7 @@ const caches = {
     new ModelCache(model.cacheShapes(batch), (shape) => new StaticCache(shape, { capacity: 24 })),
 };
 
-/** On tensorflow, where small operations take long, decoders.test.ts has the other ones. */
+/** On tensorflow, where small operations take long, the logits of `families/decoders.test.ts` have the other ones. */
 const tried = process.env.POLYHEAD_BACKEND === 'tensorflow' ? { static: caches.static } : caches;
 
 async function stepsOf(model: Decoder, prompts: number[][], options: GenerateOptions) {
@@ -41,30 +52,29 @@ async function stepsOf(model: Decoder, prompts: number[][], options: GenerateOpt
 }
 
 describe.each(names)('%s', (name) => {
+  const expected = expectedOf<ExpectedDecoder>(name);
+  let model: Decoder;
   let kernels: AttentionKernel[];
   beforeAll(async () => {
+    model = await loadModel<Decoder>(name);
     const fused = flash();
     await fused.prepare?.();
     kernels = [composed(), fused];
   });
+  afterAll(() => model.dispose());
 
   it.each(Object.entries(tried))('gives the greedy tokens of transformers, cache: %s', async (_, create) => {
-    const model = await loadModel<Decoder>(name);
-    const expected = expectedOf<ExpectedDecoder>(name);
     for (const kernel of kernels) {
       const cache = create(model, 2);
       const { tokens } = await stepsOf(model, expected.ids, { maxTokens: 10, cache, kernel });
       expect(tokens, kernel.name).toEqual(expected.greedy);
       cache?.dispose();
     }
-    model.dispose();
   });
 
   it.each(Object.entries(tried))(
     'gives prompts of other lengths what padding at the left gives them, cache: %s',
     async (_, create) => {
-      const model = await loadModel<Decoder>(name);
-      const expected = expectedOf<ExpectedDecoder>(name);
       const { ids, counts, lastLogits } = expected.leftPadded;
       const prompts = ids.map((row, b) => row.slice(counts[b]));
       const cache = create(model, 2);
@@ -77,17 +87,21 @@ describe.each(names)('%s', (name) => {
       for (const [b, logits] of first.entries())
         expect(largestError(logits!, lastLogits[b]!)).toBeLessThan(tolerance);
       cache?.dispose();
-      model.dispose();
     },
   );
 });
 
 describe.each(['t5', 'marian'])('%s', (name) => {
+  const { source, sourceLengths, target, logits } = expectedOf<ExpectedSequenceToSequence>(name);
+  let model: EncoderDecoder;
+  beforeAll(async () => {
+    model = await loadModel<EncoderDecoder>(name);
+  });
+  afterAll(() => model.dispose());
+
   it.each(Object.entries(caches))(
     'scores targets of sources of other lengths as transformers, cache: %s',
     async (_, create) => {
-      const model = await loadModel<EncoderDecoder>(name);
-      const { source, sourceLengths, target, logits } = expectedOf<ExpectedSequenceToSequence>(name);
       const sources = source.map((row, b) => row.slice(0, sourceLengths[b]));
       for (const [entry, tokens] of target.entries()) {
         const start = tokens.slice(0, 3); // both sources go on from it, one of them is expected to
@@ -108,7 +122,6 @@ describe.each(['t5', 'marian'])('%s', (name) => {
         }
         cache?.dispose();
       }
-      model.dispose();
     },
   );
 });
