@@ -124,10 +124,17 @@ export class ConfigReader {
     throw this.wrong(names, 'must be a list of whole numbers');
   }
 
-  /** An object within. */
+  /** One of these words; another value is told as not understood. */
+  oneOf<T>(values: readonly T[], ...names: readonly string[]): T | undefined {
+    const value = this.value(...names);
+    return value === undefined || values.includes(value as T) ? (value as T) : this.notUnderstood(names);
+  }
+
+  /** An object within; what is there and none is told as not understood. */
   within(...names: readonly string[]): ConfigReader | undefined {
     const name = names.find((each) => isObject(this.value(each)));
-    return name === undefined ? undefined : new ConfigReader(this.json[name] as Json, `${this.path}${name}.`);
+    if (name === undefined) return this.value(...names) === undefined ? undefined : this.notUnderstood(names);
+    return new ConfigReader(this.json[name] as Json, `${this.path}${name}.`);
   }
 
   /** What a config of blocks, one by one, says of the attention of each. @throws ConfigError where a block is none */
@@ -160,7 +167,8 @@ export class ConfigReader {
     return [...this.misread, ...unread];
   }
 
-  private notUnderstood(names: readonly string[]): undefined {
+  /** The first of these names that is there has a value that nobody knows. */
+  notUnderstood(names: readonly string[]): undefined {
     this.misread.add(this.nameOf(names)!);
   }
 

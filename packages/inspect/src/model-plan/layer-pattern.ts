@@ -138,7 +138,9 @@ function attendingLayers(config: ConfigReader, all: readonly number[]): readonly
     'hybrid_layer_ids',
   );
   if (numbers) return numbers;
-  const counted = config.within('linear_attn_config')?.numbers('full_attn_layers'); // from 1
+  const linear = config.within('linear_attn_config');
+  const counted = linear?.numbers('full_attn_layers'); // from 1
+  if (linear && !counted) config.notUnderstood(['linear_attn_config']);
   if (counted) return counted.map((n) => n - 1).filter((layer) => layer >= 0);
   const period = config.sizeUnlessNone('attn_layer_period');
   if (period) {
@@ -163,11 +165,11 @@ function windowOf(config: ConfigReader, family: Family | undefined): number | un
 
 /** Which layers have the window. */
 function windowRule(config: ConfigReader, family: Family | undefined): (layer: number) => boolean {
-  const pattern = config.value('sliding_window_pattern', '_sliding_window_pattern');
-  if (typeof pattern === 'string' && pattern !== '')
-    return (layer) => pattern[layer % pattern.length] === 'L';
-  const period =
-    pattern === '' ? undefined : config.sizeUnlessNone('sliding_window_pattern', '_sliding_window_pattern');
+  const periods = ['sliding_window_pattern', '_sliding_window_pattern'] as const;
+  const pattern = config.value(...periods);
+  const isText = typeof pattern === 'string';
+  if (isText && /^[LG]+$/.test(pattern)) return (layer) => pattern[layer % pattern.length] === 'L';
+  const period = isText ? config.notUnderstood(periods) : config.sizeUnlessNone(...periods);
   if (period) return (layer) => (layer + 1) % period !== 0;
   const global = config.sizeUnlessNone('global_attn_every_n_layers');
   if (global) return (layer) => layer % global !== 0;

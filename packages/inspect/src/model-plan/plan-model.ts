@@ -101,8 +101,9 @@ function roleOf(reader: ConfigReader, family: Family | undefined): Role {
   const classes = (reader.words('architectures') ?? []).join();
   if (reader.flag('is_encoder_decoder') ?? false) return 'encoder-decoder';
   if (reader.flag('is_decoder') ?? false) return 'decoder';
-  const isBothWays = [true, 'all'].includes(reader.value('use_bidirectional_attention') as boolean | string);
-  if (isBothWays || reader.flag('is_causal', 'causal') === false) return 'encoder'; // an embedding of texts
+  const bothWays = reader.oneOf([true, false, 'all', 'vision'], 'use_bidirectional_attention');
+  if (bothWays === true || bothWays === 'all' || reader.flag('is_causal', 'causal') === false)
+    return 'encoder'; // an embedding of texts
   if (family) return family.role ?? 'decoder';
   return /MaskedLM|ImageClassification|SequenceClassification|TokenClassification/.test(classes)
     ? 'encoder'

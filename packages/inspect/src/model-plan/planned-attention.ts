@@ -47,7 +47,8 @@ export function attentionOf(
     embedDim,
     ...(kind.window !== undefined && { window: kind.window }),
   };
-  if (latent !== undefined) return { ...common, ...latentAttention(stack, latent, side) };
+  if (latent !== undefined)
+    return { ...common, ...latentAttention(stack, latent, { side, layer: kind.layer }) };
   const sizes = headSizes(stack, kind);
   const { numHeads: H, numKeyValueHeads: Hkv, headDim: D, valueHeadDim: Dv } = sizes;
   const input = reader.sizeUnlessNone('attention_hidden_size') ?? embedDim;
@@ -118,9 +119,13 @@ function valueHeadDim({ family, embedDim, notes }: StackSizes, heads: number): n
  * Multi-head latent attention: keys and values of all heads come from one vector of `kv_lora_rank` numbers, beside which
  * lie `qk_rope_head_dim` numbers that are turned by position (DeepSeek-AI 2024, 2405.04434, section 2.1).
  */
-function latentAttention(stack: StackSizes, latent: number, side: 'encoder' | 'decoder') {
+function latentAttention(
+  stack: StackSizes,
+  latent: number,
+  { side, layer }: { readonly side: 'encoder' | 'decoder'; readonly layer: number },
+) {
   const { reader, embedDim: E, heads, biases } = stack;
-  const H = at(heads, 0);
+  const H = at(heads, layer);
   const [turned, plain, Dv] = [
     reader.size('qk_rope_head_dim') ?? 0,
     required(stack, ['qk_nope_head_dim', 'qk_head_dim', 'head_dim'], (keys) => reader.size(...keys)),

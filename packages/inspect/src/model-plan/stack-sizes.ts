@@ -111,7 +111,7 @@ function biasesOf({ reader, family }: Part): Biases {
 /** Multi-query attention, said by a flag. Falcon's newer models have groups, whatever their flag says. */
 function oneKeyValueHead(reader: ConfigReader, inner: ConfigReader): boolean {
   const isNewer = reader.flag('new_decoder_architecture') === true;
-  const isGrouped = reader.size('multi_query_group_num') !== undefined;
+  const isGrouped = reader.value('multi_query_group_num') !== undefined;
   const isSaid = reader.flag('multi_query', 'multi_query_attention') === true;
   const isKind =
     inner.text('attn_type') === 'multiquery_attention' || reader.text('attention_head_type') === 'multiquery';
