@@ -12,7 +12,7 @@ const mostTokens = 2 ** 30;
 
 /** Names that speak of attention. */
 const ofAttention =
-  /attn|attention|head|kv|query|key|value_|window|sliding|local|global|latent|lora|rank|share|layer_types|block_types|pattern|hybrid|depths|cross_|mem_blocks|memory|sink|gate|bias|(^|_)qk?v?(_|$)|sparse|compress|bidirection|loop|recurr|(^|_)(ut|swa|gqa|mqa|cla)(_|$)/;
+  /attn|attention|head|kv|query|key|value_|window|sliding|local|global|latent|lora|rank|share|layer_types|block_types|pattern|hybrid|depths|cross_|mem_blocks|memory|sink|gate|bias|(^|_)qk?v?(_|$)|sparse|compress|bidirection|loop|recurr|retention|dilat|differential|talking|lightning|^index_|indexer|repeat_(layer|block)|(layer|block)s?_repeat|(^|_)(ut|swa|gqa|mqa|cla|nsa|moba|dsa)(_|$)/;
 /** Names that do so without bearing on how many numbers are learned or kept. */
 const withoutBearing =
   /drop|prob|impl|embed|backend|rope|rotary|theta|scal|cap|norm|_eps|clip|init|tie_|share_input_output|label|rout|(?<!attn_|attention_)expert|moe|mlp|ffn|shared_intermediate|shared_expert|lm_head|vision|image|audio|mamba|ssm|conv|linear_(num|key|value|attn)|image_token|tokens_per|suppress|tokenizer|_token_id|vocab|use_cache|cache_impl|type_size|classifier|summary|multiplier|temperature|flash|sdpa|quant|pretrain|output_attentions|softmax|mask|alibi|max_position|max_batch|max_length|max_sequence|relative_|pos_att|position|share_att_key|residual|parallel|upcast|fp32|reorder|chunk_size_feed|layerdrop|scope|mem_(eff|rank)|skip_bias_add|fused|alpha|beta|logn|pad_key_length|allocate|activation|_act$|sparse_step|num_sparse|compressor|auxiliary|spatial/;

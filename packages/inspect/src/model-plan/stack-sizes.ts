@@ -153,7 +153,7 @@ export function markUnread({ reader, unsure }: Part): void {
 
 function markKey(unsure: Unsure, key: string): void {
   const ofCache =
-    /is_(en|de)coder|window|sliding|local|global|shar|kv|latent|key|value|head|pattern|types?$|mode|hybrid|cross|sparse|compress|bidirection|loop|recurr|ut_|swa|gqa|mqa|cla|causal/;
+    /is_(en|de)coder|window|sliding|local|global|shar|kv|latent|key|value|head|pattern|types?$|mode|hybrid|cross|sparse|compress|bidirection|loop|recurr|ut_|swa|gqa|mqa|cla|nsa|moba|dsa|index|retention|dilat|repeat|lightning|causal/;
   const ofParameters =
     /is_(en|de)coder|bias|gate|sink|lora|rank|head|query|key|value|kv|shar|cross|attn|attention/;
   if (ofCache.test(key)) unsure.cache.push(key);
