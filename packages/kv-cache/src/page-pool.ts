@@ -150,5 +150,7 @@ function checkPool(where: string, options: PagePoolOptions): Required<Record<key
     'pageSize',
   ]) as PagePoolOptions;
   checkSizes(where, { pages, pageSize });
+  if (pages * pageSize >= 2 ** 31)
+    throw new ConfigError(where, 'pages must have fewer than 2^31 tokens', { pages, pageSize });
   return { pages, pageSize };
 }

@@ -2,7 +2,7 @@
 // number for each head, added to scores. Near distances have a bucket each; farther ones share buckets that widen as
 // powers, up to a last one for all beyond a maximum.
 import { ConfigError } from '@polyhead/core';
-import { checkSizes, normalizeOptions, withKind } from '@polyhead/core/layer';
+import { checkNumber, checkSizes, normalizeOptions, withKind } from '@polyhead/core/layer';
 import * as tf from '@tensorflow/tfjs-core';
 import { checkCounts, checkFlags, checkSeed } from './check-options';
 import { type PositionParts, type TrainedPosition, trainedPosition } from './position-method';
@@ -36,9 +36,10 @@ const optionNames = [
 /**
  * The bucket of a distance, key position - query position.
  *
- * @throws ConfigError for what is no config
+ * @throws ConfigError for what is no whole number, or no config
  */
 export function t5Bucket(distance: number, config?: Omit<T5Config, 'numHeads'> | null): number {
+  checkNumber('t5Bucket', 'distance', distance, [Number.isInteger, 'a whole number']);
   return bucketOf(
     distance,
     normalizeOptions<T5Config>('t5Bucket', 'config', (config ?? {}) as T5Config, optionNames),

@@ -36,7 +36,10 @@ export function checkTokenPositions(
   [B, S]: readonly [number, number],
 ): void {
   const { start, each } = (positions ?? {}) as { start?: unknown; each?: unknown };
-  if (start !== undefined && start !== null) {
+  const isStart = start !== undefined && start !== null;
+  if (isStart && each !== undefined && each !== null)
+    throw new ConfigError(where, `${name} must have a start or each, not both`, { [name]: positions });
+  if (isStart) {
     // The last token counts, too: a kernel computes positions in 32 bits.
     if (!Array.isArray(start) || !areStarts(start, S)) {
       const rule = `${name}.start must be a list of whole numbers within 32 bits, the last token included`;

@@ -46,6 +46,7 @@ function checkedObject<T extends object>(
   known: readonly string[],
 ): T {
   const isObject = typeof options === 'object' && options !== null && !Array.isArray(options);
-  if (!isObject) throw new ConfigError(where, `${name} must be an object`, { [name]: options, known });
+  if (!isObject || 'then' in options)
+    throw new ConfigError(where, `${name} must be an object`, { [name]: options, known });
   return options;
 }

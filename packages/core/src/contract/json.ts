@@ -64,6 +64,12 @@ export function fromConfig<T = unknown>(json: unknown, kinds: readonly Kind[]): 
       const facts = { kind: part.kind, kinds: [...known.keys()] };
       throw new ConfigError('fromConfig', `pass the export that makes "${part.kind}" as well`, facts);
     }
+    const names = kind.parameters.map((parameter) => parameter.replace('...', ''));
+    const unknown = Object.keys(part).filter((name) => name !== 'kind' && !names.includes(name));
+    if (unknown.length > 0) {
+      const facts = { kind: part.kind, unknown, known: names };
+      throw new ConfigError('fromConfig', 'JSON may hold known entries only: none is ignored', facts);
+    }
     const args = kind.parameters.flatMap((parameter) => {
       const name = parameter.replace('...', '');
       const arg = plainData.includes(name) ? part[name] : build(part[name]);

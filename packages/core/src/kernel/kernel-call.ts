@@ -72,7 +72,7 @@ function planOfCall(
   geometry: MaskGeometry,
 ): MaskPlan {
   const own = stored?.mask ?? undefined;
-  if (mask) checkMask(where, mask);
+  if (mask !== undefined) checkMask(where, mask); // 0 and '' are none, either
   if (own) checkMask(where, own, 'stored.mask');
   return compileMask(mask && own ? both(mask, own) : (mask ?? own), geometry);
 }

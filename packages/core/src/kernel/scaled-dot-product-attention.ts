@@ -36,6 +36,11 @@ export function scaledDotProductAttention<T extends tf.Tensor3D | tf.Tensor4D>(
   if (!(query instanceof tf.Tensor)) throw new ShapeError(where, 'query must be a tensor', { query });
   if (typeof (options ?? {}) !== 'object')
     throw new ConfigError(where, 'options must be an object', { options });
+  const { returns } = (options ?? {}) as AttendOptions;
+  if (returns !== undefined && returns !== null)
+    throw new ConfigError(where, 'it returns output and weights: `attend` returns what is asked for', {
+      returns,
+    });
   return cleanTidy(() => {
     const withHeads = (name: string, x: tf.Tensor): tf.Tensor4D => {
       if (query.rank === 4) return x as tf.Tensor4D;

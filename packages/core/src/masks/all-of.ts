@@ -2,7 +2,7 @@ import { tokenStart, visibleSpans, withNormalSpans } from '../checks/check-mask'
 import { withKind } from '../contract/json';
 import type { Mask, Span } from '../contract/mask';
 import { combine } from './combine';
-import { intersectSpans } from './spans';
+import { intersectSorted } from './spans';
 
 /**
  * Pairs that every mask lets through. Without masks: all pairs. Where one of them is left padding, the others count tokens
@@ -11,9 +11,9 @@ import { intersectSpans } from './spans';
  * @throws ConfigError for what is no mask
  */
 export const allOf = /* @__PURE__ */ withKind('allOf', ['...masks'], (...masks: readonly Mask[]): Mask => {
-  const dense = masks.flatMap((mask) => mask.dense ?? []);
-  const isBehindPadding = masks.some((mask) => mask.start);
   const intersection = combine('allOf', masks, (all) => {
+    const dense = masks.flatMap((mask) => mask.dense ?? []);
+    const isBehindPadding = masks.some((mask) => mask.start);
     const start = (b: number) =>
       all().reduce((last, mask) => (mask.start ? Math.max(last, tokenStart(mask, b)) : last), -Infinity);
     return {
@@ -22,7 +22,7 @@ export const allOf = /* @__PURE__ */ withKind('allOf', ['...masks'], (...masks: 
         const inner = first === row.start ? row : { ...row, start: first };
         const every: Span = [-Infinity, row.end];
         return all().reduce<readonly Span[]>(
-          (visible, mask) => intersectSpans(visible, visibleSpans(mask, inner, every)),
+          (visible, mask) => intersectSorted(visible, visibleSpans(mask, inner, every)),
           [every],
         );
       },

@@ -10,9 +10,11 @@ import type { Span } from '../contract/mask';
  */
 export function normalizeSpans(
   spans: readonly Span[],
-  [from, to]: Span,
+  within: Span,
   where = 'normalizeSpans',
 ): readonly Span[] {
+  if (!Array.isArray(within) || !isBound(within[0]) || !isBound(within[1])) refuse(where, [within]);
+  const [from, to] = within;
   if (!Array.isArray(spans)) refuse(where, spans);
   if (isNormal(spans)) return clipSpans(spans, [from, to]);
   for (const span of spans) if (!isBound(span?.[0]) || !isBound(span[1])) refuse(where, spans);
@@ -60,8 +62,26 @@ export function countBelow(count: number, numberAt: (n: number) => number, bound
   return low;
 }
 
-/** Columns in both of two sorted lists of disjoint spans. */
+/**
+ * Columns in both of two sorted lists of disjoint spans.
+ *
+ * @throws ConfigError for other lists
+ */
 export function intersectSpans(one: readonly Span[], other: readonly Span[]): readonly Span[] {
+  for (const spans of [one, other])
+    if (!Array.isArray(spans) || !areSorted(spans)) refuse('intersectSpans', spans);
+  return intersectSorted(one, other);
+}
+
+function areSorted(spans: readonly Span[]): boolean {
+  return spans.every((span, n) => {
+    const [from, to] = Array.isArray(span) ? span : [];
+    return isBound(from) && isBound(to) && from <= to && (n === 0 || spans[n - 1]![1] <= from);
+  });
+}
+
+/** As `intersectSpans`, of spans that are known to be sorted. */
+export function intersectSorted(one: readonly Span[], other: readonly Span[]): readonly Span[] {
   if (one.length === 1) return clipSpans(other, one[0]!);
   if (other.length === 1) return clipSpans(one, other[0]!);
   const both: Span[] = [];
