@@ -38,7 +38,7 @@ describe('small jobs', { timeout: 300_000 }, () => {
   });
 
   it('captions: of pictures', () => {
-    const { share, ...choice } = least(300, 0.3);
+    const { share, ...choice } = least(130, 0.1);
     const { right, heads, places } = captions(choice);
     expect(right).toBeGreaterThanOrEqual(share);
     expect(heads.flat().some((row) => places.includes(largest(row)))).toBe(true); // of 16 patches, 14 are empty
@@ -52,7 +52,7 @@ describe('small jobs', { timeout: 300_000 }, () => {
   });
 
   it('decisions: asked for few steps it walks straight, though it has seen random walks only', () => {
-    const { share, ...choice } = least(250, 0.2);
+    const { share, ...choice } = least(140, 0.1);
     const { right, byLuck } = decisions(choice);
     expect(right).toBeGreaterThanOrEqual(share);
     expect(byLuck).toBeLessThan(0.1);

@@ -157,7 +157,7 @@ const variants: readonly PositionVariant[] = [
 
 const createCache = (layer: Attention, batch: number) => new GrowingCache(layer.cacheShape(batch));
 const cells = positionCells({ methods, variants, createCache });
-const tried = sampled(cells, 61, { onTensorFlow: 5 });
+const tried = sampled(cells, 97, { onTensorFlow: 5 });
 
 describe.each([...new Set(tried.map(({ method }) => method))])('%s', (method) => {
   it.each(tried.filter((cell) => cell.method === method))('$variant: $calls, mask $mask', ({ run }) => run());
