@@ -74,6 +74,7 @@ const native = (fields: Partial<Manifest> = {}, files = ['binding.gyp', 'native/
     'kernel',
     {
       files: [...(packageOf('native', 'kernel').manifest.files ?? []), 'prebuilds', 'binding.gyp', 'native'],
+      scripts: { ...packageOf('native', 'kernel').manifest.scripts, install: 'node-gyp-build' },
       exports: { '.': door('index'), './wasm': door('wasm'), './package.json': './package.json' },
       peerDependencies: peers('@tensorflow/tfjs-backend-wasm'),
       dependencies: { '@polyhead/core': 'workspace:^', 'node-gyp-build': '4.8.4' },
@@ -136,6 +137,11 @@ describe('a package that breaks a rule', () => {
       'a variant with compiled parts',
       packageOf('one', 'variant', {}, ['binding.gyp']),
       'holds the file binding.gyp',
+    ],
+    [
+      'a kernel that npm would compile',
+      native({ scripts: packageOf('native', 'kernel').manifest.scripts! }),
+      'scripts.install must be "node-gyp-build": without one npm compiles where it finds binding.gyp',
     ],
     [
       'a cache with prebuilt files',

@@ -168,6 +168,9 @@ function checkLibrary({ path, manifest, files }: Package, { isNative }: Kind): P
       .filter((name) => !(name in scripts) && !isNative)
       .map((name) => `must not have a script ${name}`),
     files.includes('binding.gyp') && !isPrebuilt && 'files must hold prebuilds: users compile nothing',
+    files.includes('binding.gyp') &&
+      !manifest.scripts?.install &&
+      'scripts.install must be "node-gyp-build": without one npm compiles where it finds binding.gyp',
   ];
 }
 

@@ -10,6 +10,7 @@ import { relativeChecks } from './kernel-checks/relative';
 import { stateChecks } from './kernel-checks/state';
 import type { KernelUnderTest } from './kernel-checks/suite';
 import { valueChecks } from './kernel-checks/values';
+import { maskKinds } from './mask-kinds';
 
 /** A kernel, and all that the suite is told of it. */
 export interface KernelSuite extends KernelUnderTest {
@@ -23,6 +24,7 @@ export interface KernelSuite extends KernelUnderTest {
  * @example describeKernel('composed', { create: composed });
  */
 export function describeKernel(name: string, { create, knownGaps = {}, ...suite }: KernelSuite): void {
+  checkNames(name, suite.refuses ?? {});
   let kernel: AttentionKernel | undefined;
   const createOnce = () => {
     kernel ??= create();
@@ -30,6 +32,15 @@ export function describeKernel(name: string, { create, knownGaps = {}, ...suite 
   };
   beforeAll(() => createOnce().prepare?.());
   describeChecks(name, kernelChecks({ ...suite, create: createOnce }), knownGaps);
+}
+
+/** @throws Error for a mask that the suite does not know: tests are not compiled before they run */
+function checkNames(kernel: string, refuses: object): void {
+  const unknown = Object.keys(refuses).find(
+    (name) => name.startsWith('mask: ') && !(name.slice(6) in maskKinds),
+  );
+  if (unknown === undefined) return;
+  throw new Error(`${kernel}: refuses names "${unknown}"; masks are ${Object.keys(maskKinds).join(', ')}`);
 }
 
 /** All checks of a kernel. */

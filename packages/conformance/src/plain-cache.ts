@@ -6,8 +6,8 @@ import { contiguousStorage } from './stored-key-value';
 type Rows = { readonly key: tf.Tensor4D; readonly value: tf.Tensor4D };
 
 /**
- * Keeps every row as float32, at positions counted from 0. Where `valueSize` is 0, values are the keys. What a layer stages
- * must have the shape it announced.
+ * Keeps every row as float32, at positions counted from 0. Where `valueSize` is 0, values are the first columns of keys, as many
+ * as the staged values have. What a layer stages must have the shape it announced.
  */
 export class PlainCache implements KeyValueCache {
   sealed = false;
@@ -38,7 +38,8 @@ export class PlainCache implements KeyValueCache {
   stage({ key, value }: Rows) {
     const { batch, heads, keySize, valueSize } = this.shape;
     const [, , S] = key.shape;
-    if (`${key.shape}; ${value.shape}` !== `${[batch, heads, S, keySize]}; ${[batch, heads, S, valueSize]}`)
+    const wide = valueSize === 0 ? Math.min(value.shape[3], keySize) : valueSize;
+    if (`${key.shape}; ${value.shape}` !== `${[batch, heads, S, keySize]}; ${[batch, heads, S, wide]}`)
       throw new Error(`rows [${key.shape}] and [${value.shape}] are not of ${JSON.stringify(this.shape)}`);
     const old = this.#rows;
     const rows = old
@@ -68,7 +69,8 @@ export class PlainCache implements KeyValueCache {
   }
 
   #stored({ key, value }: Rows): StoredKeyValue {
-    return contiguousStorage(key, this.shape.valueSize === 0 ? key : value);
+    const columns = () => tf.slice(key, [0, 0, 0, 0], [-1, -1, -1, value.shape[3]]);
+    return contiguousStorage(key, this.shape.valueSize === 0 ? columns() : value);
   }
 
   #keep(rows: Rows | undefined): void {

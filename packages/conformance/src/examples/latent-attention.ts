@@ -88,13 +88,11 @@ export class LatentAttention extends AttentionLayer<LatentConfig> {
     return cleanTidy(() => {
       const q = splitHeads(project(query, weight('query'), undefined), H); // [B, H, S, D]
       const latent = tf.expandDims<tf.Tensor4D>(project(query, weight('latent'), undefined), 1); // [B, 1, S, L]
-      // A cache keeps keys, and reads values as a view of them.
-      const value = options.cache ? tf.slice(latent, [0, 0, 0, 0], [-1, -1, -1, 0]) : latent;
       const { scale = 1 / Math.sqrt(D) } = this.config;
       return attendHeads(
         {
           ...this.scoreOptions(options),
-          ...{ cross: false, scale, key: latent, value },
+          ...{ cross: false, scale, key: latent, value: latent }, // a cache keeps keys, and reads values as a view of them
           query: byHead(q, tf.transpose(perHead(weight('key'), H), [0, 2, 1])), // [B, H, S, L]
         },
         ({ output, ...rest }) => {

@@ -31,7 +31,7 @@ function cacheFor({ createCache }: Variant, layer: Attention, batch: number): Ke
     const S = rows.key.shape[2];
     const expected = [
       [B, heads, S, keySize],
-      [B, heads, S, valueSize],
+      [B, heads, S, valueSize || Math.min(rows.value.shape[3], keySize)], // 0: columns of the keys
     ];
     if (`${[rows.key.shape, rows.value.shape]}` !== `${expected}`)
       throw new Error(`staged [${rows.key.shape}] and [${rows.value.shape}], not ${JSON.stringify(shape)}`);

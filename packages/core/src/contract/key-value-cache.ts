@@ -87,7 +87,7 @@ export interface StagedRows {
 export interface NewRows {
   /** [B, Hkv, S, D] */
   readonly key: tf.Tensor4D;
-  /** [B, Hkv, S, Dv] */
+  /** [B, Hkv, S, Dv]. Where the cache keeps none, as its `valueSize` is 0, they must be columns of the keys: only Dv is read. */
   readonly value: tf.Tensor4D;
   /** The tokens that count, the first ones, of each batch entry: [B]. Default: all S. */
   readonly lengths?: readonly number[] | undefined;
