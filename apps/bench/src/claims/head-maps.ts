@@ -83,8 +83,8 @@ export const headMaps: readonly Claim[] = [
         // What a head has that looks evenly: causal rows see i keys before them, others (S² - 1) / 3S away on average.
         const [even, evenWide] = [(S - 1) / 4, (length - 1 / length) / 3];
         return {
-          verdict: decide({ true: far > even && wide > evenWide, depends: far > even || wide > evenWide }),
-          answer: `Farther than a head that looks everywhere alike? In a sentence encoder the farthest of 8 heads looks ${digits(wide, 2)} tokens away on average, an even one ${digits(evenWide, 2)}; in a decoder of bytes the farthest of 16 ${digits(far, 2)} of 128 bytes, an even one ${digits(even, 2)}.`,
+          verdict: far > even && wide > evenWide ? 'true' : 'depends', // sinks of larger models look far
+          answer: `Farther than a head that looks everywhere alike? In a sentence encoder the farthest of 8 heads looks ${digits(wide, 2)} tokens away on average, an even one ${digits(evenWide, 2)}; in a decoder of bytes the farthest of 16 ${digits(far, 2)} of 128 bytes, an even one ${digits(even, 2)}: none does. In larger models [heads that rest on the first token](what-heads-learn.md#do-heads-of-a-larger-model-mean-something) do, and fetch little there.`,
         };
       }),
   },

@@ -21,10 +21,11 @@ export const jobs: readonly Claim[] = [
       const [attending, remembering] = [of('full'), of('lstm')].map((all) => all.map(({ right }) => right));
       return {
         verdict: decide({
-          true: Math.min(...attending!) > 0.95 && Math.max(...remembering!) < 0.5,
+          // What was not learned at the length of training says nothing of longer ones.
+          true: Math.min(...attending!) > 0.95 && remembering![0]! > 0.9 && Math.min(...remembering!) < 0.5,
           depends: Math.min(...attending!) > Math.max(...remembering!),
         }),
-        answer: `Here, and in so many steps. Eight facts lie in noise, and the last token asks for one. Learned on 64 tokens in ${steps} steps, a few of them on 512, attention is right at ${lengths} tokens in ${list('full')} of the texts, with a window and the question as a global token in ${list('window + global')}; \`tf.layers.lstm\`, which gets ${lstmSteps} steps, in ${list('lstm')}, and luck has 13 %.`,
+        answer: `Attention does not, in so many steps; of the other half this run says only that it learns more slowly. Eight facts lie in noise, and the last token asks for one. Learned on 64 tokens in ${steps} steps, a few of them on 512, attention is right at ${lengths} tokens in ${list('full')} of the texts, with a window and the question as a global token in ${list('window + global')}; \`tf.layers.lstm\`, which gets ${lstmSteps} steps, in ${list('lstm')}, and luck has 13 %: it has not learned it at 64 tokens, so that this is no proof that it cannot look far.`,
       };
     },
     time() {

@@ -53,10 +53,13 @@ export function readClaim(page: string, number: number): Ran | undefined {
   return { verdict, answer: answer!, ...(time !== undefined && { time }) };
 }
 
-const numbers = /-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?/g;
+const numbers = /-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?(?: %)?/g;
 
-/** How two texts differ; empty where words are equal, and numbers are as near as a share says. */
-export function differences(kept: string, now: string, within: number): string[] {
+/**
+ * How two texts differ; empty where words and counts are equal, and measured numbers are as near as their last digit shows, or as
+ * a share says.
+ */
+export function differences(kept: string, now: string, within = 0): string[] {
   const [words, others] = [kept, now].map((text) => text.replace(numbers, '#'));
   if (words !== others) return [`words differ:\n${kept}\n${now}`];
   const [before, after] = [kept, now].map((text): string[] => text.match(numbers) ?? []) as [
@@ -64,9 +67,11 @@ export function differences(kept: string, now: string, within: number): string[]
     string[],
   ];
   return before.flatMap((text, n) => {
-    const [a, b] = [text, after[n]!].map((x) => Number(x.replaceAll(',', ''))) as [number, number];
-    return Math.abs(a - b) <= within * Math.max(Math.abs(a), Math.abs(b))
-      ? []
-      : [`${text} is ${after[n]} now`];
+    const [a, b] = [text, after[n]!].map((x) => Number(x.replaceAll(/[, %]/g, ''))) as [number, number];
+    const isCount = !/[.%]/.test(text);
+    const [, decimals = ''] = /\.(\d+)/.exec(text) ?? [];
+    const lastDigit = 10 ** -decimals.length;
+    const near = isCount ? 0 : 1.001 * Math.max(lastDigit, within * Math.max(Math.abs(a), Math.abs(b)));
+    return Math.abs(a - b) <= near ? [] : [`${text} is ${after[n]} now`];
   });
 }
