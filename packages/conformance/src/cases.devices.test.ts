@@ -68,8 +68,9 @@ describe('C14: sizes around 160, of which some gave all zeros', () => {
       mask: 'causal',
     });
     await checkResults({ create: composed }, testCase);
-    // Two stand for all: a card in software takes seconds for each.
-    if (S === 160 || S === 161) await checkGradients({ create: composed }, testCase);
+    // A card in software takes seconds for each: two stand for all there.
+    if (process.env.POLYHEAD_SAMPLE === undefined || S === 160 || S === 161)
+      await checkGradients({ create: composed }, testCase);
   });
 });
 
