@@ -1,6 +1,7 @@
 // Attention in one call, without a layer: for teaching and quick use.
 import * as tf from '@tensorflow/tfjs-core';
 import { cleanTidy } from '../backend/clean-tidy';
+import { checkReturns } from '../checks/check-options';
 import { checkTensor } from '../checks/check-tensor';
 import { composed } from '../composed/composed';
 import { ConfigError, ShapeError } from '../contract/errors';
@@ -37,10 +38,7 @@ export function scaledDotProductAttention<T extends tf.Tensor3D | tf.Tensor4D>(
   if (typeof (options ?? {}) !== 'object')
     throw new ConfigError(where, 'options must be an object', { options });
   const { returns } = (options ?? {}) as AttendOptions;
-  if (returns !== undefined && returns !== null)
-    throw new ConfigError(where, 'it returns output and weights: `attend` returns what is asked for', {
-      returns,
-    });
+  if (returns !== undefined) checkReturns(where, returns, ['weights']);
   return cleanTidy(() => {
     const withHeads = (name: string, x: tf.Tensor): tf.Tensor4D => {
       if (query.rank === 4) return x as tf.Tensor4D;
