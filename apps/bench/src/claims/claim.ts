@@ -20,7 +20,10 @@ export interface Claim {
   readonly number: number;
   /** What lessons say, in our words. */
   readonly says: string;
-  /** How far measured numbers of two runs may be apart, as a share, where something is trained. Default: the last digit shown. */
+  /**
+   * How far measured numbers of two runs may be apart, as a share, where something is trained. Default: 0.02, at most
+   * one of the last digit shown.
+   */
   readonly within?: number;
   run(): Finding | Promise<Finding>;
   /** A sentence on time, which differs between machines: measured for the page, and not held to by its test. */

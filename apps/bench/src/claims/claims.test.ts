@@ -35,6 +35,7 @@ describe('two texts', () => {
   it.each([
     ['2 heads learn 98 %.', '2 heads learn 97 %.', 0],
     ['2 heads learn 98 %.', '2 heads learn 60 %.', 1],
+    ['2 heads learn 31 %.', '2 heads learn 32 %.', 1],
     ['12,288 wide', '12,289 wide', 1],
     ['a variance of 16.5', 'a variance of 16.4', 0],
     ['a variance of 16.5', 'a variance of 16.1', 1],

@@ -56,10 +56,10 @@ export function readClaim(page: string, number: number): Ran | undefined {
 const numbers = /-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?(?: %)?/g;
 
 /**
- * How two texts differ; empty where words and counts are equal, and measured numbers are as near as their last digit shows, or as
- * a share says.
+ * How two texts differ; empty where words and counts are equal, and measured numbers are as near as a share says. Without one that
+ * is 0.02, and not more than one of the last digit.
  */
-export function differences(kept: string, now: string, within = 0): string[] {
+export function differences(kept: string, now: string, within?: number): string[] {
   const [words, others] = [kept, now].map((text) => text.replace(numbers, '#'));
   if (words !== others) return [`words differ:\n${kept}\n${now}`];
   const [before, after] = [kept, now].map((text): string[] => text.match(numbers) ?? []) as [
@@ -70,8 +70,10 @@ export function differences(kept: string, now: string, within = 0): string[] {
     const [a, b] = [text, after[n]!].map((x) => Number(x.replaceAll(/[, %]/g, ''))) as [number, number];
     const isCount = !/[.%]/.test(text);
     const [, decimals = ''] = /\.(\d+)/.exec(text) ?? [];
-    const lastDigit = 10 ** -decimals.length;
-    const near = isCount ? 0 : 1.001 * Math.max(lastDigit, within * Math.max(Math.abs(a), Math.abs(b)));
+    const size = Math.max(Math.abs(a), Math.abs(b));
+    const measured =
+      within === undefined ? Math.min(1.001 * 10 ** -decimals.length, 0.02 * size) : within * size;
+    const near = isCount ? 0 : measured;
     return Math.abs(a - b) <= near ? [] : [`${text} is ${after[n]} now`];
   });
 }
