@@ -105,11 +105,6 @@ export class PagePool {
     return { ...this.all, runs };
   }
 
-  /** @internal The first row of a page, of head 0. */
-  firstRow(page: number): number {
-    return page * this.pageSize;
-  }
-
   /** @internal Whether more than one table names the page. */
   isShared(page: number): boolean {
     return this.holders[page]! > 1;

@@ -111,7 +111,7 @@ export class PagedCache extends RowCache {
     const { pages, check } = pool.lookForFree(needs.reduce((sum, { fresh }) => sum + fresh, 0));
     let taken = 0;
     const tables = needs.map(({ copies, fresh }, b) => {
-      const added = pages.slice(taken, taken + fresh).map((page) => pool.firstRow(page));
+      const added = pages.slice(taken, taken + fresh).map((page) => page * pageSize);
       taken += fresh;
       const old = this.tables[b]!;
       if (copies) this.copyPage(old.rows[old.pages - 1]!, added[0]!, lengths[b]! % pageSize);
@@ -148,7 +148,7 @@ export class PagedCache extends RowCache {
     const after =
       (part && tablesBehind.get(part.runs)?.()) ??
       before.map((_, b) => (part ? tableOf(part, b, pool.pageSize) : noPages));
-    const pageOf = (row: number) => row / pool.firstRow(1);
+    const pageOf = (row: number) => row / pool.pageSize;
     after.forEach((table, b) => {
       for (const row of rowsBeside(table, before[b]!)) pool.retain(pageOf(row));
     });
@@ -172,7 +172,7 @@ export class PagedCache extends RowCache {
     const length = this.lengths[b]!;
     const pages = (tokens: number) => Math.ceil(tokens / pool.pageSize);
     const table = this.tables[b]!;
-    const last = table.rows[table.pages - 1]! / pool.firstRow(1);
+    const last = table.rows[table.pages - 1]! / pool.pageSize;
     const copies = count > 0 && length % pool.pageSize > 0 && pool.isShared(last);
     return { fresh: pages(length + count) - pages(length) + (copies ? 1 : 0), copies };
   }
