@@ -6,22 +6,16 @@ import { flash } from '@polyhead/flash';
 import { GrowingCache, StaticCache } from '@polyhead/kv-cache';
 import * as tf from '@tensorflow/tfjs-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ExpectedDecoder, expectedOf, largestError, loadModel } from '../fixtures/hugging-face-models';
+import {
+  decoders,
+  type ExpectedDecoder,
+  expectedOf,
+  largestError,
+  loadModel,
+} from '../fixtures/hugging-face-models';
 import type { CausalCall, Decoder, LayerCaches } from '../index';
 
 const tolerance = 2e-5;
-const names = [
-  'llama',
-  'llama31-tied',
-  'mistral-window',
-  'qwen2',
-  'qwen3',
-  'gemma2',
-  'gemma3',
-  'smollm3-window',
-  'gpt2',
-  'gpt-neox',
-];
 const kernels: Readonly<Record<string, () => AttentionKernel>> = { composed, flash };
 
 const tensorOf = (ids: number[][]) => tf.tensor2d(ids, undefined, 'int32');
@@ -38,7 +32,7 @@ const caches: Readonly<Record<string, (model: Decoder, batch: number) => LayerCa
 const logitsOf = (model: Decoder, ids: number[][], call: CausalCall = {}) =>
   tf.tidy(() => model.apply(tensorOf(ids), call).logits.dataSync());
 
-describe.each(names)('%s', (name) => {
+describe.each(decoders)('%s', (name) => {
   const expected = expectedOf<ExpectedDecoder>(name);
   let model: Decoder;
   beforeAll(async () => {

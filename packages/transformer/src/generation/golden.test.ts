@@ -4,6 +4,7 @@ import { flash } from '@polyhead/flash';
 import { GrowingCache, StaticCache } from '@polyhead/kv-cache';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
+  decoders,
   type ExpectedDecoder,
   type ExpectedSequenceToSequence,
   expectedOf,
@@ -14,18 +15,6 @@ import type { CausalModel, Decoder, EncoderDecoder } from '../index';
 import { type GenerateOptions, generate } from './generate';
 import { ModelCache } from './model-cache';
 
-const names = [
-  'llama',
-  'llama31-tied',
-  'mistral-window',
-  'qwen2',
-  'qwen3',
-  'gemma2',
-  'gemma3',
-  'smollm3-window',
-  'gpt2',
-  'gpt-neox',
-];
 const tolerance = 2e-5;
 
 const caches = {
@@ -51,7 +40,7 @@ async function stepsOf(model: Decoder, prompts: number[][], options: GenerateOpt
   return { tokens, first };
 }
 
-describe.each(names)('%s', (name) => {
+describe.each(decoders)('%s', (name) => {
   const expected = expectedOf<ExpectedDecoder>(name);
   let model: Decoder;
   let kernels: AttentionKernel[];
